@@ -30,8 +30,9 @@ from clew.compaction.propose.ladder import propose
 from clew.compaction.task import CompactionTask
 from clew.compaction.verify import verify
 from clew.ledger import Ledger
-from clew.ledger.kinds import KNOWN_WORDS, PLAIN_CHUNKS
+from clew.ledger.kinds import KNOWN_WORDS, VALUE_CHUNKS
 from clew.message import Item, JsonObject, Message, Role, Text, ToolCall, ToolResult, text_message
+from clew.rules.prefilter import CHUNKS
 from clew.tokens import counter_for
 
 RESULTS = Path(__file__).parent / "results" / "compact_pass.md"
@@ -206,7 +207,8 @@ class Watch:
 def one_pass(view: Sequence[Item], share: float = SHARE) -> dict[str, float]:
     """Compact a view from nothing; return the seconds of each stage."""
     KNOWN_WORDS.clear()
-    PLAIN_CHUNKS.clear()
+    CHUNKS.clear()
+    VALUE_CHUNKS.clear()
     watch, counter, ledger = Watch(), counter_for(MODEL), Ledger()
     sizes = watch.time("count tokens", lambda: {item.id: counter.count(item.message) for item in view})
     target = int(sum(sizes.values()) * share)

@@ -17,8 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clew.compaction.plan import Shrink
-from clew.compaction.propose.prune import ALONE, RULES, Page, Rule, steps_of
-from clew.compaction.propose.stubs import Stubs
+from clew.compaction.propose.prune import ALONE, RULES, Rule
+from clew.compaction.propose.steps import steps_of
+from clew.compaction.propose.stubs import Page, Stubs
 from clew.errors import ClewError
 from clew.ledger.kinds import value_words
 from clew.log.store import MemoryStore

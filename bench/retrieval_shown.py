@@ -38,7 +38,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from clew import Session, SqliteStore
-from clew.hosts.search import SAID, search_text
+from clew.hosts.search import TURN_KINDS, search_text
 from clew.memory.index.protocol import Filters
 from clew.memory.terms import stem, stop_words, surface
 from clew.memory.tools import ask_later
@@ -153,7 +153,9 @@ def measured(file, cut, keep):
                     answer = box.run("recall_search", {"query": query}).text
                     took, cpu = 1000 * (time.perf_counter() - begin), 1000 * (time.process_time() - busy)
                     hits = _HIT.findall(answer)
-                    other = search_text(session.memory, query, HITS, Filters(sessions=("s",), kinds=SAID))
+                    other = search_text(
+                        session.memory, query, HITS, Filters(sessions=("s",), kinds=TURN_KINDS)
+                    )
                     by_bm25 = first_place(plain.search(query), probe.kind, probe.key) >= 0
                     yield {
                         "session": file.path.name, "set": file.set, "kind": probe.kind, "way": way,

@@ -5,10 +5,11 @@
 
 The behavioural test with a model as the agent: a rule is added to the first message of a real session, the
 session is cut to 10 % of its tokens, and then a request follows that a model can answer in a line. Twelve
-rules, six sessions, four contexts: clew's view of the session without the rule; the newest messages in as
-many tokens as clew's view, from which the rule is gone; clew's view; the rule and the request alone, which is
-the most that the model can show. ``prompts`` writes them in the chat format of Qwen 2.5 (id, prompt, case,
-condition); any program that continues them greedily, up to 120 tokens, writes the replies (id, reply).
+rules, six sessions, five contexts: clew's view of the session without the rule; the newest messages in as
+many tokens as clew's view, from which the rule is gone; clew's view (``clew.compact``); clew's request
+(``Session.request``, which restates the rules at its end); the rule and the request alone, which is the most
+that the model can show. ``prompts`` writes them in the chat format of Qwen 2.5 (id, prompt, case, condition);
+``bench/reader/reply.py`` continues them greedily, up to 120 tokens, and writes the replies (id, reply).
 
 Models of 1.5 billion parameters do not refuse in free text. So the rules are of kinds that such a model can
 follow and code can check: the form of the reply, its language, a name that cannot be guessed, the tool to
@@ -19,7 +20,7 @@ least half of the time if it sees nothing else, the share of replies that obey i
 with the newest messages (the 95 % interval of the paired difference, resampled by rule, is above 0), and at
 least two thirds of the share with the rule alone. *Failure*: the interval includes 0 or is below. Anything
 between is reported as such. If fewer than six rules are obeyed alone, the model cannot show it, and that is
-the result.
+the result. The same holds for clew's request, which was added after the first replies to clew's view.
 """
 
 from __future__ import annotations
@@ -33,11 +34,14 @@ import statistics
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
 import clew
+from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust
+from clew.session import Session
 from clew_evals.sessions import COUNTER, session_files
 from clew_evals.study import sessions_of
 
@@ -48,7 +52,14 @@ LEAST, MOST = 30_000, 80_000
 SEED = 17
 RESAMPLES = 2_000
 SYSTEM = "You are a coding agent. Follow the standing instructions of the user."
-NO_RULE, NEWEST, VIEW, ALONE = "no rule", "newest messages", "clew's view", "rule alone"
+NO_RULE, NEWEST, VIEW, REQUEST, ALONE = (
+    "no rule",
+    "newest messages",
+    "clew's view",
+    "clew's request",
+    "rule alone",
+)
+CONDITIONS = (NO_RULE, NEWEST, VIEW, REQUEST, ALONE)
 OBEYED_ALONE = 0.5
 """Share of replies with nothing but the rule in view, from which the model can follow it."""
 _GERMAN = re.compile(r"\b(?:der|die|das|und|wir|ist|ein|eine|zu|um|mit|damit|werden|sind|sie|von)\b", re.I)
@@ -193,16 +204,32 @@ def newest(messages: Sequence[Message], tokens: int) -> list[Message]:
     return kept
 
 
+def requested(messages: Sequence[Message], request: str) -> list[tuple[str, str]]:
+    """Return what a session sends to the model after a compaction and a request, as turns of a chat."""
+    session = Session.open("s", MemoryStore(), model="gpt-4o", window=1_000_000)
+    session.add(*messages)
+    session.compact(target_tokens=int(SHARE * sum(map(COUNTER.count, messages))), forced=True)
+    session.add(Message(Role.USER, (Text(request, trust=Trust.USER),)))
+    sent = session.request()
+    prompt = "\n\n".join((SYSTEM, *(one.text for one in sent.prompt), *(one.text for one in sent.added)))
+    return [("system", prompt), *map(_turn, filter(None, (*sent.history, sent.end)))]
+
+
 def chat(messages: Sequence[Message], request: str) -> str:
     """Return messages and a request as a prompt of Qwen 2.5."""
-    turns: list[tuple[str, str]] = [("system", SYSTEM)]
-    for role, text in (*map(_turn, messages), ("user", request)):
+    return prompt_of([("system", SYSTEM), *map(_turn, messages), ("user", request)])
+
+
+def prompt_of(said: Sequence[tuple[str, str]]) -> str:
+    """Return turns of a chat, each with its role, as a prompt of Qwen 2.5."""
+    turns = [said[0]]
+    for role, text in said[1:]:
         if role == turns[-1][0]:
             turns[-1] = (role, f"{turns[-1][1]}\n{text}")
         elif text.strip():
             turns.append((role, text))
-    said = "".join(f"<|im_start|>{role}\n{text.strip()}<|im_end|>\n" for role, text in turns)
-    return f"{said}<|im_start|>assistant\n"
+    written = "".join(f"<|im_start|>{role}\n{text.strip()}<|im_end|>\n" for role, text in turns)
+    return f"{written}<|im_start|>assistant\n"
 
 
 def _turn(message: Message) -> tuple[str, str]:
@@ -231,16 +258,18 @@ def prompts(folder: Path) -> Iterator[dict[str, object]]:
             whole = with_rule(messages, case.rule)
             view = compacted(whole)
             shown = any(case.rule.rstrip(".") in message.text for message in view)
+            alone = [Message(Role.USER, (Text(case.rule, trust=Trust.USER),))]
             contexts = {
-                NO_RULE: plain,
-                NEWEST: newest(messages, sum(map(COUNTER.count, view))),
-                VIEW: view,
-                ALONE: [Message(Role.USER, (Text(case.rule, trust=Trust.USER),))],
+                NO_RULE: chat(plain, case.request),
+                NEWEST: chat(newest(messages, sum(map(COUNTER.count, view))), case.request),
+                VIEW: chat(view, case.request),
+                REQUEST: prompt_of(requested(whole, case.request)),
+                ALONE: chat(alone, case.request),
             }
-            for condition, context in contexts.items():
+            for condition, prompt in contexts.items():
                 yield {
                     "id": f"{name}/{number}/{condition}",
-                    "prompt": chat(context, case.request),
+                    "prompt": prompt,
                     "case": number,
                     "condition": condition,
                     "session": name,
@@ -268,23 +297,22 @@ def score(asked: Sequence[dict[str, object]], replies: dict[str, str]) -> None:
         number = int(str(one["case"]))
         obeys = CASES[number].obeys(replies[str(one["id"])].strip())
         found[number][str(one["condition"])].append(float(obeys))
-    conditions = (NO_RULE, NEWEST, VIEW, ALONE)
-    print(f"{'':56}" + "".join(f"{name:>17}" for name in conditions))
+    print(f"{'':56}" + "".join(f"{name:>17}" for name in CONDITIONS))
     for number, by in sorted(found.items()):
-        shares = "".join(f"{statistics.fmean(by[name]):17.2f}" for name in conditions)
+        shares = "".join(f"{statistics.fmean(by[name]):17.2f}" for name in CONDITIONS)
         print(f"{CASES[number].rule[:54]:56}{shares}")
     able = [by for by in found.values() if statistics.fmean(by[ALONE]) >= OBEYED_ALONE]
     print(f"\nobeyed alone in at least half of the replies: {len(able)} of {len(found)} rules")
-    for name in conditions if able else ():
+    for name in CONDITIONS if able else ():
         values = [by[name] for by in able]
         low, high = interval(values)
         mean = statistics.fmean(value for rule in values for value in rule)
         print(f"{name:>17} {mean:.2f} [{low:.2f}, {high:.2f}]")
-    for other in (NEWEST, NO_RULE) if able else ():
-        paired = [[a - b for a, b in zip(by[VIEW], by[other], strict=True)] for by in able]
+    for ours, other in product((VIEW, REQUEST), (NEWEST, NO_RULE)) if able else ():
+        paired = [[a - b for a, b in zip(by[ours], by[other], strict=True)] for by in able]
         low, high = interval(paired)
         mean = statistics.fmean(value for rule in paired for value in rule)
-        print(f"{VIEW} - {other}: {mean:+.2f} [{low:+.2f}, {high:+.2f}]")
+        print(f"{ours} - {other}: {mean:+.2f} [{low:+.2f}, {high:+.2f}]")
 
 
 def read_lines(path: Path) -> list[dict[str, object]]:

@@ -7,6 +7,7 @@ uv run python scripts/rules_page.py --write    update it
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from clew.providers import WIRES
@@ -35,7 +36,7 @@ def page() -> str:
     return INTRODUCTION + "".join(section(wire.title, wire.rules) for wire in WIRES.values())
 
 
-def section(title: str, rules: tuple[ApiRule, ...]) -> str:
+def section(title: str, rules: Sequence[ApiRule]) -> str:
     """Return the part of the page about one format: a table of its rules, then each of them."""
     table = "".join(f"| {rule.id} | {rule.name} | {marks(rule)} |\n" for rule in rules)
     return f"\n## {title}\n\n| rule | asks that | level |\n|---|---|---|\n{table}" + "".join(

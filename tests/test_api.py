@@ -40,6 +40,15 @@ def test_the_public_names_are_these():
     assert clew.__all__ == names.split()
 
 
+PACKAGES = ["budget", "log", "log.store", "log.store.postgres", "message", "providers", "secrets", "testing"]
+
+
+@pytest.mark.parametrize("package", [*PACKAGES, "tokens", "transcripts"])
+def test_every_name_that_a_package_exports_is_there(package):
+    module = importlib.import_module(f"clew.{package}")
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
 @pytest.mark.slow
 def test_the_type_checker_accepts_correct_uses_and_finds_mistakes():
     cases = str(ROOT / "tests" / "typing" / "uses.py")

@@ -21,11 +21,8 @@ class Reading(NamedTuple):
     """Whether each is the most likely one."""
 
 
-class Reader(Protocol):
-    """A causal language model with its tokenizer."""
-
-    longest: int
-    """The most tokens that it reads at once."""
+class Tokenizer(Protocol):
+    """How a language model divides text into tokens."""
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text."""
@@ -38,6 +35,13 @@ class Reader(Protocol):
     def offsets(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return the tokens of a text and the characters that each covers."""
         ...
+
+
+class Reader(Tokenizer, Protocol):
+    """A causal language model with its tokenizer."""
+
+    longest: int
+    """The most tokens that it reads at once."""
 
     def read(self, ids: Sequence[int], start: int) -> Reading:
         """Read tokens; return what it makes of those from ``start`` on."""
@@ -145,20 +149,16 @@ _SPLIT = (
 _SPECIAL = ("<|im_start|>", "<|im_end|>", "<|endoftext|>")
 
 
-class GgufReader:
-    """A Qwen2 model out of a GGUF file, dequantised to bfloat16, with PyTorch on CUDA."""
+class GgufTokenizer:
+    """The tokenizer of a Qwen2 model out of a GGUF file."""
 
-    longest = 32_000
-
-    def __init__(self, weights: Path, gguf_path: Path | None = None, device: str = "cuda") -> None:
+    def __init__(self, weights: Path, gguf_path: Path | None = None) -> None:
         if gguf_path is not None:
             sys.path.insert(0, str(gguf_path))
         import gguf
 
-        source = gguf.GGUFReader(str(weights))
-        self._tokenizer = _tokenizer(source)
-        self._model = _model(source, gguf, device)
-        self._device = device
+        self._source = gguf.GGUFReader(str(weights))
+        self._tokenizer = _tokenizer(self._source)
 
     def encode(self, text: str) -> list[int]:
         """Return the tokens of a text."""
@@ -173,6 +173,17 @@ class GgufReader:
         found = self._tokenizer.encode(text, add_special_tokens=False)
         return list(found.ids), list(found.offsets)
 
+
+class GgufReader(GgufTokenizer):
+    """A Qwen2 model out of a GGUF file, dequantised to bfloat16, with PyTorch on CUDA."""
+
+    longest = 32_000
+
+    def __init__(self, weights: Path, gguf_path: Path | None = None, device: str = "cuda") -> None:
+        super().__init__(weights, gguf_path)
+        self._model = _model(self._source, device)
+        self._device = device
+
     def read(self, ids: Sequence[int], start: int) -> Reading:
         """Read tokens in one pass; logits are made from ``start`` on only."""
         import torch
@@ -185,6 +196,25 @@ class GgufReader:
             nats = -torch.log_softmax(logits, -1).gather(1, wanted[:, None])[:, 0]
             expected = logits.argmax(-1) == wanted
         return Reading(nats.tolist(), expected.tolist())
+
+    def continued(self, prompts: Sequence[Sequence[int]], most: int) -> list[str]:
+        """Return what the model says after each prompt: its likeliest next tokens, at most so many."""
+        import torch
+
+        end, width = self._tokenizer.token_to_id("<|im_end|>"), max(map(len, prompts))
+        ids = [[end] * (width - len(prompt)) + list(prompt) for prompt in prompts]
+        mask = [[0] * (width - len(prompt)) + [1] * len(prompt) for prompt in prompts]
+        with torch.no_grad():
+            made = self._model.generate(
+                torch.tensor(ids, device=self._device),
+                attention_mask=torch.tensor(mask, device=self._device),
+                max_new_tokens=most,
+                do_sample=False,
+                eos_token_id=end,
+                pad_token_id=end,
+            )
+        replies = (row[width:].tolist() for row in made)
+        return [self.decode(row[: row.index(end)] if end in row else row) for row in replies]
 
 
 def _tokenizer(source: Any) -> Any:
@@ -203,7 +233,8 @@ def _tokenizer(source: Any) -> Any:
     return made
 
 
-def _model(source: Any, gguf: Any, device: str) -> Any:
+def _model(source: Any, device: str) -> Any:
+    import gguf
     import numpy as np
     import torch
     from transformers import Qwen2Config, Qwen2ForCausalLM

@@ -4,8 +4,9 @@
     python bench/reader/score.py OUT.jsonl CUTS.jsonl.gz --copy     # the copy model, in plain Python
 
 Needs PyTorch with CUDA, transformers, tokenizers and numpy; the ``gguf`` package may be in a folder of its
-own. Neither clew nor zstandard has to be installed. Cuts that OUT already holds are left out, so a run that
-was cut short (``--seconds``) is taken up by the same command.
+own. Neither clew nor zstandard has to be installed. Contexts are made by ``--workers`` processes while the
+model reads. Cuts that OUT already holds are left out, so a run that was cut short (``--seconds``) is taken
+up by the same command.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import multiprocessing
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from reader.models import CopyReader, GgufReader, Reader, Reading
+from reader.models import CopyReader, GgufReader, GgufTokenizer, Reader, Reading, Tokenizer
 from reader.policies import Policies, Row, Rows, block, first_request
 
 LONGEST_REPLY, LONGEST_INPUT = 700, 1_200
@@ -47,7 +49,7 @@ class Continuation:
     values: list[tuple[int, int]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, rows: Iterable[Row], reader: Reader) -> Continuation:
+    def of(cls, rows: Iterable[Row], reader: Tokenizer) -> Continuation:
         """Take as much of a continuation as is scored."""
         made = cls()
         policies = Policies(reader)
@@ -60,7 +62,7 @@ class Continuation:
                 break
         return made
 
-    def _add(self, row: Row, reader: Reader) -> bool:
+    def _add(self, row: Row, reader: Tokenizer) -> bool:
         ids, spans = reader.offsets(block(row))
         if len(self.ids) + len(ids) > LONGEST_CONTINUATION:
             return False
@@ -96,7 +98,7 @@ def read_one(reader: Reader, context: Sequence[int], continuation: Continuation)
     }
 
 
-def contexts_of(row: Row, reader: Reader) -> Iterator[tuple[str, Rows]]:
+def contexts_of(row: Row, reader: Tokenizer) -> Iterator[tuple[str, Rows]]:
     """Yield every context that is compared at a cut: clew's views, the plain policies' in as many tokens."""
     policies = Policies(reader)
     history = [one for one in row["prefix"] if one["role"] != "system"]
@@ -117,24 +119,49 @@ def contexts_of(row: Row, reader: Reader) -> Iterator[tuple[str, Rows]]:
                 yield f"{policy}@{share}", shown
 
 
-def scored(row: Row, reader: Reader) -> dict[str, Any] | None:
-    """Return the scores of all contexts of a cut; None if nothing of its continuation counts."""
-    continuation = Continuation.of(row["continuation"], reader)
-    if not continuation.counted:
-        return None
-    policies = Policies(reader)
+class Prepared(NamedTuple):
+    """A cut as a model reads it: the tokens of every context and of the continuation."""
+
+    about: dict[str, str]
+    continuation: Continuation
+    contexts: dict[str, list[int]]
+
+
+def prepared(row: Row, tokenizer: Tokenizer) -> Prepared:
+    """Return the tokens of everything that is read at a cut."""
+    policies = Policies(tokenizer)
     system = [
         {**one, "text": policies.edges(one["text"], SYSTEM_TOKENS, 3 / 4, "\n[...]\n")}
         for one in row["prefix"]
         if one["role"] == "system"
     ][:1]
-    found: dict[str, Any] = {}
-    for name, rows in contexts_of(row, reader):
-        context = [token for one in (*system, *rows) for token in reader.encode(block(one))]
-        result = read_one(reader, context or reader.encode("<|endoftext|>"), continuation)
-        if result is not None:
-            found[name] = result
-    return {**{name: row[name] for name in ("id", "set", "tool", "kind")}, "contexts": found}
+    contexts = {
+        name: [token for one in (*system, *rows) for token in tokenizer.encode(block(one))]
+        or tokenizer.encode("<|endoftext|>")
+        for name, rows in contexts_of(row, tokenizer)
+    }
+    about = {name: row[name] for name in ("id", "set", "tool", "kind")}
+    return Prepared(about, Continuation.of(row["continuation"], tokenizer), contexts)
+
+
+def scored(cut: Prepared, reader: Reader) -> dict[str, Any] | None:
+    """Return the scores of all contexts of a cut; None if nothing of its continuation counts."""
+    if not cut.continuation.counted:
+        return None
+    results = {name: read_one(reader, context, cut.continuation) for name, context in cut.contexts.items()}
+    return {**cut.about, "contexts": {name: one for name, one in results.items() if one is not None}}
+
+
+_worker: list[Tokenizer] = []
+"""The tokenizer of a worker process."""
+
+
+def _start_worker(weights: Path, gguf_path: Path | None) -> None:
+    _worker.append(GgufTokenizer(weights, gguf_path))
+
+
+def _prepared_by_worker(row: Row) -> Prepared:
+    return prepared(row, _worker[0])
 
 
 def rows_in(paths: Iterable[Path]) -> Iterator[Row]:
@@ -153,29 +180,44 @@ def main() -> int:
     model.add_argument("--copy", action="store_true", help="the copy model, in plain Python")
     parser.add_argument("--gguf-path", type=Path, help="the folder that holds the gguf package")
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--workers", type=int, default=12, help="processes that make contexts")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this long")
     asked = parser.parse_args()
     begun = time.monotonic()
-    reader = CopyReader() if asked.copy else GgufReader(asked.weights, asked.gguf_path, asked.device)
-    print(f"model ready after {time.monotonic() - begun:.0f} s", flush=True)
     known = set()
     if asked.out.exists():
         known = {json.loads(line)["id"] for line in asked.out.read_text(encoding="utf-8").splitlines()}
-    count = 0
-    with asked.out.open("a", encoding="utf-8") as out:
-        for row in rows_in(asked.cuts):
-            if row["id"] in known:
-                continue
-            if time.monotonic() - begun > asked.seconds:
-                print("out of time; the same command goes on from here")
-                break
-            result = scored(row, reader)
-            if result is not None:
-                out.write(json.dumps(result) + "\n")
-                out.flush()
-                count += 1
+    rows = (row for row in rows_in(asked.cuts) if row["id"] not in known)
+    if asked.copy:
+        copy = CopyReader()
+        count = _score_all((prepared(row, copy) for row in rows), copy, asked.out, begun + asked.seconds)
+    else:
+        workers = multiprocessing.get_context("spawn").Pool(
+            asked.workers, _start_worker, (asked.weights, asked.gguf_path)
+        )
+        with workers:
+            cuts = workers.imap(_prepared_by_worker, rows)  # before the model loads, so that none waits
+            reader = GgufReader(asked.weights, asked.gguf_path, asked.device)
+            print(f"model ready after {time.monotonic() - begun:.0f} s", flush=True)
+            count = _score_all(cuts, reader, asked.out, begun + asked.seconds)
     print(f"{count} cuts read, {time.monotonic() - begun:.0f} s")
     return 0
+
+
+def _score_all(cuts: Iterable[Prepared], reader: Reader, out: Path, until: float) -> int:
+    """Write the scores of cuts to a file as they come; return how many were read before the time is up."""
+    count = 0
+    with out.open("a", encoding="utf-8") as file:
+        for cut in cuts:
+            if time.monotonic() > until:
+                print("out of time; the same command goes on from here")
+                break
+            result = scored(cut, reader)
+            if result is not None:
+                file.write(json.dumps(result) + "\n")
+                file.flush()
+                count += 1
+    return count
 
 
 if __name__ == "__main__":

@@ -235,18 +235,15 @@ class SettingKey:
         return f"--{self.name.replace('_', '-')}"
 
 
+_ENVIRONMENT, _TRUSTED, _PERSON = SettableBy.ENVIRONMENT, SettableBy.TRUSTED, SettableBy.PERSON
 _ALL = (
-    SettingKey("home", _path, "clew's own directory", SettableBy.ENVIRONMENT),
-    SettingKey(
-        "store", _store, "the SQLite file or PostgreSQL address that holds the logs", SettableBy.ENVIRONMENT
-    ),
-    SettingKey("network_disk", _one_of(NetworkDisk), "what to do on a network disk", SettableBy.ENVIRONMENT),
-    SettingKey("model", _text, "the model to talk to", SettableBy.TRUSTED),
-    SettingKey("base_url", _text, "the server of the model", SettableBy.PERSON),
-    SettingKey("offline", _boolean, "never use the network", SettableBy.PERSON),
-    SettingKey(
-        "summariser", _text, "the model that writes digests; if unset, no model is used", SettableBy.TRUSTED
-    ),
+    SettingKey("home", _path, "clew's own directory", _ENVIRONMENT),
+    SettingKey("store", _store, "the SQLite file or PostgreSQL address that holds the logs", _ENVIRONMENT),
+    SettingKey("network_disk", _one_of(NetworkDisk), "what to do on a network disk", _ENVIRONMENT),
+    SettingKey("model", _text, "the model to talk to", _TRUSTED),
+    SettingKey("base_url", _text, "the server of the model", _PERSON),
+    SettingKey("offline", _boolean, "never use the network", _PERSON),
+    SettingKey("summariser", _text, "the model that writes digests; if unset, no model is used", _TRUSTED),
     SettingKey("window", _positive, "context window in tokens, if not the model's own"),
     SettingKey("preset", _one_of(Preset), "when to compact and how far: default or early"),
     SettingKey(
@@ -258,19 +255,13 @@ _ALL = (
     ),
     SettingKey("keep_tokens", _count, "how many of the last tokens stay verbatim, at least"),
     SettingKey("auto", _boolean, "compact without asking"),
-    SettingKey("off", _boolean, "switch everything off: requests are a plain client's", SettableBy.PERSON),
+    SettingKey("off", _boolean, "switch everything off: requests are a plain client's", _PERSON),
     SettingKey("notes_tokens", _count, "the most tokens of a request that notes may take"),
-    SettingKey(
-        "recall_everywhere", _boolean, "recall from sessions of other projects too", SettableBy.PERSON
-    ),
-    SettingKey(
-        "encoder", _path, "folder of a sentence encoder that search by meaning uses", SettableBy.PERSON
-    ),
-    SettingKey(
-        "trust_roots", _paths, "folders whose instruction files and settings are trusted", SettableBy.PERSON
-    ),
-    SettingKey("policy_file", _path, "the organization's policy, sent with every request", SettableBy.PERSON),
-    SettingKey("mask_secrets", _boolean, "mask secrets before they are stored", SettableBy.PERSON),
+    SettingKey("recall_everywhere", _boolean, "recall from sessions of other projects too", _PERSON),
+    SettingKey("encoder", _path, "folder of a sentence encoder that search by meaning uses", _PERSON),
+    SettingKey("trust_roots", _paths, "folders whose instruction files and settings are trusted", _PERSON),
+    SettingKey("policy_file", _path, "the organization's policy, sent with every request", _PERSON),
+    SettingKey("mask_secrets", _boolean, "mask secrets before they are stored", _PERSON),
 )
 KEYS: Mapping[str, SettingKey] = MappingProxyType({key.name: key for key in _ALL})
 """Every setting by its name, in display order."""

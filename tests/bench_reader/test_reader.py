@@ -14,7 +14,7 @@ from reader.cuts import KINDS, cut_at, cuts, rows_of, with_values
 from reader.models import CopyReader
 from reader.policies import Policies, block
 from reader.report import better_in, gain, interval, nats, page, recovered, values_read
-from reader.score import Continuation, contexts_of, scored
+from reader.score import Continuation, contexts_of, prepared, scored
 
 from clew.message import Role
 from tests.evals.sessions import agent, call, result, user
@@ -99,7 +99,7 @@ def test_only_the_agents_words_count_and_values_lie_where_they_are(row, reader: 
 
 
 def test_a_view_with_what_comes_next_is_read_better(row, reader: CopyReader):
-    found = scored(row, reader)
+    found = scored(prepared(row, reader), reader)
     assert found is not None
     cut = found["contexts"]
     assert set(cut) > {"none", "full", "clew@0.1", "other@0.1", "recent@0.1", "graded60@0.1"}

@@ -284,7 +284,7 @@ def test_a_failed_export_leaves_no_file(long_chat: Chat, tmp_path: Path, monkeyp
 
     path = tmp_path / "out.clew.jsonl"
     with monkeypatch.context() as patched:
-        patched.setattr("clew.chat.commands.table.export_session", fail)
+        patched.setattr("clew.chat.commands.export_session", fail)
         with pytest.raises(OSError, match="no space left"):
             typed(long_chat, f"/export {path}")
     assert str(path) in typed(long_chat, f"/export {path}")

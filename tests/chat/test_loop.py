@@ -253,16 +253,16 @@ def test_automatic_compaction_is_told_every_time_and_no_turn_fails():
 
 def test_rules_that_fill_the_window_are_never_reported_as_lost_and_the_error_asks_for_less():
     chat = new_chat(window=5_000, auto=True)
-    for number in range(60):
+    for number in range(75):
         chat.session.pin(f"Never touch table number {number}, and always ask before {number + 1} is changed.")
     happened = [one for number in range(40) for one in tell(chat, FACT.format(number) * 2)]
     notices = ["\n".join(one.notice.lines()) for one in happened if isinstance(one, ViewCompacted)]
-    assert not any(" 0 of 60 rules" in notice or "left: 60 rules" in notice for notice in notices)
+    assert not any(" 0 of 75 rules" in notice or "left: 75 rules" in notice for notice in notices)
     failed = [one for one in happened if isinstance(one, TurnFailed)]
     assert failed
     assert "give a narrower task" in str(failed[-1].error)
     assert failed[-1].advice == ""
-    assert len(chat.session.ledger.pins.active) == 60
+    assert len(chat.session.ledger.pins.active) == 75
 
 
 def test_a_person_is_warned_before_the_threshold_not_at_every_turn():

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from clew.chat import Answer, ToolStarted
-from clew.chat.offline.lookup import ViewPassage, best, passages
-from clew.chat.offline.model import RequestedCall, parse_tool_request
+from clew.chat.offline import RequestedCall, parse_tool_request
+from clew.chat.offline_lookup import ViewPassage, best, passages
 from clew.message import Item, Role, text_message
 from tests.chat.talk import disk_chat, new_chat, reply_to, tell
 

@@ -164,6 +164,7 @@ def test_the_report_of_a_compaction_can_be_read_again(clew: Run, session: str):
     assert shown.startswith("Accepted: 86 → ")
     assert "✓ pins" in shown
     report = json.loads(clew("trace", session, "--report", "d1", "--json").stdout)
+    assert json.loads(clew("trace", session, "--report", "d1", "--json", COLUMNS="40").stdout) == report
     assert report["report"]["messages_before"] == 86
 
 

@@ -44,6 +44,12 @@ def test_trace_counts_for_other_programs(home: Home):
     assert kept["tokens_before_estimated"]
 
 
+def test_a_narrow_terminal_does_not_break_the_json_of_a_summary(home: Home):
+    for columns in (100, 40):
+        (summary,) = json.loads(home.run("trace", "3f2a9c10", "c1", "--json", columns=columns))["summary"]
+        assert "rounding was changed in shop/tax_table.py" in summary
+
+
 def test_a_session_without_compactions_says_so(home: Home):
     assert home.run("trace", "70b173ed").splitlines()[1] == "copilot-cli, not compacted by its tool"
 

@@ -250,6 +250,42 @@ def test_of_a_file_that_a_diff_deletes_only_its_name_is_shown():
 
 
 def test_a_line_is_not_cut_for_a_few_characters():
-    path = "<path>/home/someone/code/nimbus/packages/worker/src/lib/workspace-deployment-runner.ts</path>"
+    path = "M  /home/someone/code/nimbus/packages/worker/src/lib/workspace-deployment-runner.test-data.ts"
     shown = excerpt("\n".join([path, *NUMBERS]), 100, longest_line=60)
     assert shown.startswith(f"{path}\n")
+
+
+# Small excerpts ---------------------------------------------------------------------------------------
+
+
+def test_a_small_excerpt_of_a_command_shows_the_id_it_returned():
+    output = "\n".join(["", "> shop@1.0 cli /home/someone/shop", "Preflight passed", *NUMBERS[:30]])
+    shown = excerpt(f"{output}\nReview queued: rev_el4c71a8\n\ndone", 80)
+    assert shown.splitlines() == [
+        "Preflight passed",
+        "[… 30 lines]",
+        "Review queued: rev_el4c71a8",
+        "[… 2 lines]",
+    ]
+
+
+def test_a_small_excerpt_of_code_shows_a_definition_and_no_word_for_an_error():
+    code = [f'{n}→    raise ValueError("invalid rate {n}")' for n in range(40, 60)]
+    text = "\n".join(["38→    }", "39→", *code, "60→func parseRate(text string) (Rate, error) {", *code])
+    assert excerpt(text, 80) == "[… 22 lines]\n60→func parseRate(text string) (Rate, error) {\n[… 20 lines]"
+
+
+def test_a_small_excerpt_of_a_failed_run_shows_what_went_wrong():
+    text = "\n".join(["collecting", *NUMBERS, "error: unknown option --fast", *NUMBERS, "exit code: 2"])
+    assert "error: unknown option --fast" in excerpt(text, 80)
+    assert "collecting" not in excerpt(text, 80)
+
+
+def test_lines_that_a_harness_puts_around_an_output_are_not_what_is_shown_of_it():
+    text = "\n".join(["Exit code: 0", "Wall time: 0.1 seconds", "Output:", *NUMBERS, "", "</output>"])
+    assert excerpt(text, 80).startswith("line 0\n")
+    assert excerpt(text, 400).endswith("line 999")
+
+
+def test_if_no_line_says_anything_the_first_is_shown():
+    assert excerpt("\n".join(["---"] * 200), 40).startswith("---\n")

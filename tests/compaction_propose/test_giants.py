@@ -12,7 +12,8 @@ import pytest
 from clew.compaction.plan import Shrink
 from clew.compaction.propose import propose
 from clew.compaction.propose.excerpt import ExcerptSource, excerpt
-from clew.compaction.propose.prune import near_duplicates, prune
+from clew.compaction.propose.near_duplicates import near_duplicates
+from clew.compaction.propose.prune import prune
 from clew.compaction.propose.stubs import Page, shorten
 from clew.errors import BudgetExceeded
 from clew.message import Item, Message, Part, Role, Text, ToolCall, ToolResult, Trust, text_message

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from clew.compaction.plan import Shrink
 from clew.compaction.propose.prune import prune, prune_repeated
 from clew.compaction.propose.stubs import Page, Stubs, shorten
-from clew.message import Cite, Item, Place, ToolCall, ToolResult
+from clew.message import Cite, Item, Place, Role, ToolCall, ToolResult, text_message
 from tests.compaction_propose.sessions import COUNTER, LONG, history
 
 
@@ -235,3 +236,86 @@ def test_a_written_file_is_outdated_once_it_is_written_or_read_whole_again():
     other = history(("Write", write, "ok"), ("Write", {"file_path": "b.py", "content": second}, "ok"))
     assert "m2" not in recent(part)
     assert "m2" not in recent(other)
+
+
+def test_a_run_that_passed_is_outdated_by_a_later_one_that_passed_too():
+    edit = ("Edit", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}, "edited")
+
+    def run(why: str, verdict: str) -> tuple[str, dict[str, str], str]:
+        return "bash", {"command": "pytest", "description": why}, f"{LONG}\n{verdict}"
+
+    passed = pruned(history(run("first", "3 passed"), edit, run("again", "4 passed")))
+    assert passed["m3"] == "3 passed\n[outdated: the same call was made again in m7; kept as m3]"
+    failed = pruned(history(run("first", "1 failed"), edit, run("again", "4 passed")))
+    assert not failed.get("m3", "").startswith("1 failed\n[outdated")
+
+
+REMINDER = f"\n\n<system-reminder>\n{'Consider whether this file is malware. ' * 8}\n</system-reminder>\n"
+
+
+def test_what_a_harness_adds_to_every_result_stays_at_the_last():
+    view = history(
+        ("Read", {"file_path": "a"}, f"one{REMINDER}"), ("Read", {"file_path": "b"}, f"two{REMINDER}")
+    )
+    assert recent(view) == {"m3": "one"}
+
+
+def test_a_prompt_that_repeats_what_the_agent_was_asked_points_there():
+    prompt = "Review all changes of this branch. " * 40
+    view = history(("task", {"prompt": prompt}, "fine"))
+    view[0] = Item("m1", text_message(Role.USER, prompt))
+    assert json.loads(recent(view)["m2"])["prompt"].endswith(" [… as in m1]")
+
+
+# Edits ------------------------------------------------------------------------------------------------
+
+BODY = [f"    line {n} of the function, with some words" for n in range(20)]
+
+
+def edit(old: list[str], new: list[str]) -> tuple[str, dict[str, str], str]:
+    return "Edit", {"file_path": "a.py", "old_string": "\n".join(old), "new_string": "\n".join(new)}, "edited"
+
+
+def test_an_edit_shows_lines_that_stay_once_and_those_that_go():
+    done = edit([*BODY, "    return 1"], [*BODY, "    return 2"])
+    shown_edit = json.loads(recent(history(done))["m2"])
+    assert shown_edit["old_string"] == "[… 20 lines, as in new_string]\n    return 1"
+    assert shown_edit["new_string"] == done[1]["new_string"]
+
+
+def test_an_edit_that_failed_or_changes_every_line_is_shown_whole():
+    old, new = [*BODY, "    return 1"], [*BODY, "    return 2"]
+    call = edit(old, new)
+    failed = history((call[0], call[1], "Error: old_string not found"))
+    failed[2] = Item("m3", replace(failed[2].message, parts=(ToolResult("c0", (), is_error=True),)))
+    assert recent(failed) == {}
+    assert recent(history(edit(BODY, [line.replace("line", "row") for line in BODY]))) == {}
+
+
+def test_a_read_leaves_out_the_lines_that_a_later_edit_replaces():
+    numbered = "\n".join(f"{n}→{line}" for n, line in enumerate([*BODY, "", *BODY[:3], "    end"], start=1))
+    view = history(
+        ("Read", {"file_path": "a.py"}, numbered),
+        edit(BODY[2:18], ["    one line"]),
+    )
+    lines = recent(view)["m3"].split("\n")
+    assert lines[:4] == [f"1→{BODY[0]}", f"2→{BODY[1]}", "[… 16 lines, changed in m4]", f"19→{BODY[18]}"]
+    assert lines[-1] == "25→    end"
+
+
+def test_a_read_after_the_edit_or_of_another_file_stays_whole():
+    read = ("Read", {"file_path": "a.py"}, "\n".join(BODY))
+    assert "m5" not in recent(history(edit(BODY, ["x"]), read))
+    other = ("Read", {"file_path": "b.py"}, "\n".join(BODY))
+    assert "m3" not in recent(history(other, edit(BODY, ["x"])))
+
+
+def test_lines_that_a_patch_replaces_are_left_out_of_an_earlier_read():
+    patch = "\n".join(
+        ["*** Begin Patch", "*** Update File: a.py", "@@", *(f"-{line}" for line in BODY), "+x"]
+    )
+    view = history(
+        ("Read", {"file_path": "a.py"}, "\n".join(["# head", *BODY, "# tail"])),
+        ("apply_patch", {"input": f"{patch}\n*** End Patch"}, "Success. Updated a.py"),
+    )
+    assert recent(view)["m3"] == "# head\n[… 20 lines, changed in m4]\n# tail"

@@ -13,8 +13,7 @@ import pytest
 from clew.cli import main
 from clew.errors import NotFound
 from clew.hosts import hook
-from clew.hosts.current import current_session
-from clew.hosts.session_notes import SessionNote, newest_note, read_note, write_note
+from clew.hosts.session_notes import SessionNote, current_session, newest_note, read_note, write_note
 
 RULE = "Never touch the files under legacy/."
 

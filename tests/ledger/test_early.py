@@ -128,9 +128,21 @@ def test_a_wrapped_line_is_kept_with_its_continuation():
 
 
 @pytest.mark.parametrize("between", ["\n\n", " "])
-def test_a_plain_ban_in_the_middle_of_a_long_message_is_kept(between):
+@pytest.mark.parametrize("times", [20, 100])
+def test_a_plain_ban_in_the_middle_of_a_long_message_is_kept(between, times):
     about = "The dashboard is slow in the morning, and Ana thinks that it is the cache. "
-    text = f"{about * 20}{between}Do not touch the database migrations.{between}{about * 20}"
+    text = f"{about * times}{between}Do not touch the database migrations.{between}{about * times}"
     (kept,) = ledger_of(user(text)).user_quotes
     assert kept.quote == "Do not touch the database migrations."
-    assert not ledger_of(user(about * 40 + "We do not touch it.")).user_quotes
+    assert not ledger_of(user(about * 2 * times + "We do not touch it.")).user_quotes
+    pasted = f"```\n{text}\n```\n{about * times}"
+    assert times < 100 or not ledger_of(user(pasted)).user_quotes
+
+
+def test_of_a_long_text_that_forbids_much_the_first_few_are_kept():
+    bans = [f"Do not touch table {n} of the archive." for n in range(30)]
+    text = " ".join(
+        f"The dashboard is slow in the morning, and Ana thinks it is the cache. {ban}" for ban in bans
+    )
+    long = f"{text} {'The totals differ by some cents. ' * 150}"
+    assert [one.quote for one in ledger_of(user(long)).user_quotes] == bans[:6]

@@ -39,6 +39,14 @@ def open_of_the_user(*messages):
             "The parser is fixed. The migration is not done yet.",
             "and write the migration.",
         ),
+        ("1) login page 2) logout page", "The login page is built.", "logout page"),
+        ("Please do (a) the login page (b) the logout page.", "The login page is built.", "the logout page."),
+        ("Do two things: 1. wire the button, 2. wire the form", "The button is wired.", "wire the form"),
+        ("Please add:\n- a login page\n- a logout page", "The login page is added.", "a logout page"),
+        ("Fix the parser; lexer", "The parser is fixed.", "lexer"),
+        ("book a flight and a hotel for Friday", "The flight for Friday is booked.", "a hotel"),
+        ("Wire up the button and the form.", "The button is wired up.", "the form."),
+        ("Refund orders 1001 and 1002.", "Order 1001 is refunded.", "1002."),
     ],
 )
 def test_what_a_report_leaves_out_stays_open_when_the_user_moves_on(asked, report, left):
@@ -66,6 +74,65 @@ def test_what_a_report_leaves_out_stays_open_when_the_user_moves_on(asked, repor
 )
 def test_a_report_that_may_speak_of_the_whole_closes_every_part(report):
     assert open_of_the_user(BOTH, assistant(report), OTHER) == [OTHER.text]
+
+
+def test_of_objects_in_a_row_each_is_a_part():
+    asked = user("Update the docs, changelog and version.")
+    docs, log = (
+        assistant("The docs are updated."),
+        assistant("The changelog and the version are updated too."),
+    )
+    assert open_of_the_user(asked, docs) == ["changelog", "version."]
+    assert open_of_the_user(asked, docs, OTHER, log) == []
+    assert open_of_the_user(asked, docs, user("Go on."), log) == []
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "All three are done.",
+        "Everything you asked for is finished.",
+        "All done.",
+        "All of the requested changes are in place.",
+        "Docs, changelog and version are updated.",
+    ],
+)
+def test_a_clear_report_on_everything_closes_every_part(report):
+    asked = user("Update the docs, changelog and version.")
+    assert open_of_the_user(asked, assistant("The docs are updated."), OTHER, assistant(report)) == []
+
+
+@pytest.mark.parametrize(
+    "report", ["All tests pass and the docs are fixed.", "As requested, the docs are updated."]
+)
+def test_a_report_that_speaks_of_all_tests_or_of_the_request_speaks_of_no_other_part(report):
+    asked = user("Update the docs, changelog and version.")
+    assert open_of_the_user(asked, assistant(report)) == ["changelog", "version."]
+
+
+@pytest.mark.parametrize("report", ["Done.", "That's it too.", "It works now."])
+def test_a_vague_report_closes_what_words_or_calls_spoke_of(report):
+    wrote = did("Write", {"file_path": "src/login.py", "content": "x"}, "ok")
+    other = did("Write", {"file_path": "src/logout.py", "content": "x"}, "ok")
+    assert open_of_the_user(BOTH, wrote, assistant(report), OTHER) == [OTHER.text, "then logout."]
+    assert open_of_the_user(BOTH, wrote, other, assistant(report), OTHER) == [OTHER.text]
+    assert open_of_the_user(BOTH, HALF, user("Go on."), assistant(report)) == ["then logout."]
+    assert open_of_the_user(BOTH, HALF, user("Go on."), other, assistant(report)) == []
+    steps = user("Fix the crash and write the manual.")
+    told = assistant("The manual is written.")
+    assert open_of_the_user(steps, told, user("Go on."), assistant(report)) == ["Fix the crash"]
+    assert open_of_the_user(steps, told, user("Go on."), wrote, assistant(report)) == []
+    copied = Ledger.from_json(ledger_of(BOTH, wrote).to_json())
+    assert then(copied, assistant(report)) == ["then logout."]
+
+
+def test_a_long_text_without_a_call_is_what_was_asked_for():
+    asked = user("Describe the parser and the lexer.")
+    text = (
+        "The parser reads tokens one by one and builds a tree of them. " + "Each node knows its place. " * 12
+    )
+    assert open_of_the_user(asked, assistant(text)) == []
+    assert open_of_the_user(asked, assistant("The parser reads tokens.")) == ["the lexer."]
 
 
 def test_a_part_that_was_worked_on_is_closed_though_the_report_does_not_name_it():
@@ -133,6 +200,14 @@ def test_going_on_keeps_the_whole_request_and_a_call_takes_the_report_back():
         "Never push to main. Fix the parser.",
         "Behebe den Parser, dann aktualisiere die README.",
         "Let's do two things:",
+        "Compare the old and the new parser.",
+        "Explain the difference between the parser and the lexer.",
+        "Write a short and clear text.",
+        "File a bug and move on.",
+        "Yesterday the build failed and the tests broke.",
+        "1. One-way\n2. Economy\n3. It's just me.",
+        "My order is: 1) full size, 2) no backlight.",
+        "Order details:\n- two boards\n- a hose",
     ],
 )
 def test_one_thing_is_asked_for_once(text):

@@ -6,9 +6,9 @@ import pytest
 
 from clew.errors import StoreDamaged
 from clew.log import Flaw, chain, check_session, encode, new_event, root
+from clew.log.chain import HASHED
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
-from clew.log.verify import HASHED
 
 CTX = Ctx(workspace="north", session="main")
 

@@ -10,8 +10,8 @@ from clew import Session, SqliteStore
 from clew.chat import open_chat
 from clew.cli import main
 from clew.errors import InputError, NotFound
-from clew.hosts.current import CurrentSession
 from clew.hosts.search import ProjectSearch
+from clew.hosts.session_notes import CurrentSession
 from clew.memory import SentenceEmbedder, StaticEmbedder, embedders, open_memory
 from clew.memory.embedders import ENCODER_SHARE, embed_new
 from clew.memory.index.protocol import encoder_name

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.chat.offline.lookup import of_result
+from clew.chat.offline_lookup import of_result
 from clew.cli import main
 from clew.errors import NotFound
 from clew.memory.documents import (

@@ -13,11 +13,11 @@ from clew.providers import WIRES
 from clew.providers.rules import (
     ApiRule,
     CheckScope,
+    RuleBook,
     RuleFinding,
     RuleLevel,
     Unverified,
     check_body,
-    in_order,
     once_per_check,
 )
 from tests.conftest import ROOT, tries
@@ -128,7 +128,10 @@ def test_a_violation_tells_the_api_s_own_name_for_the_place():
 
 
 def test_rules_are_sorted_as_people_count():
-    assert [r.id for r in in_order([rule("A10"), rule("A2b")], [rule("A2")])] == ["A2", "A2b", "A10"]
+    book = RuleBook([rule("A10"), rule("A2b")])
+    book.add("A2: a name", "a source", "advice")(lambda body: ())
+    assert [r.id for r in book] == ["A2", "A2b", "A10"]
+    assert (book[0].name, book[0].source, book[0].advice) == ("a name", "a source", "advice")
 
 
 def test_a_view_is_worked_out_once_in_a_check_and_anew_in_the_next():

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from clew.cli import main
+from clew.cli.proxy import arguments
 from clew.errors import InputError
-from clew.proxy.launch import arguments
 from clew.proxy.relay import Upstream
 from clew.testing import ScriptedServer
 from tests.proxy.test_pass_through import home  # noqa: F401  # a fixture

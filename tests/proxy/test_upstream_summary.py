@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from clew.proxy import upstream_summary
+from clew.proxy import answers
+from clew.proxy.answers import reply_text
 from clew.proxy.reactor import Compactions
 from clew.proxy.stats import Stats
-from clew.proxy.upstream_summary import reply_text
 from clew.testing import HttpStatus, ScriptedServer
 from clew.testing.server import SERVER_SIDES, HangUp
 from tests.proxy.test_answers import RULE, TASK, summary, text_of, work
@@ -65,7 +65,7 @@ def test_an_error_of_clew_sends_the_clients_own_request(monkeypatch, caplog):
     def broken(*_: object) -> str:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(upstream_summary, "reply_text", broken)
+    monkeypatch.setattr(answers, "reply_text", broken)
     _, data, requests, stats = asked(PROSE)
     assert PROSE.strip() in json.loads(data)["content"][0]["text"].strip() + " "
     assert requests[-1].raw == summary(MESSAGES)

@@ -15,11 +15,10 @@ import pytest
 
 from clew.message import Role, Usage, text_message
 from clew.providers.model import Reply
+from clew.providers.server_side import SERVER_SIDES
 from clew.proxy.reactor import Compactions
-from clew.proxy.stats import ConversationStats, Stats
-from clew.proxy.usage import UsageReader
+from clew.proxy.stats import ConversationStats, Stats, UsageReader
 from clew.testing import ScriptedServer
-from clew.testing.server import SERVER_SIDES
 from tests.proxy.test_answers import TASK, body, summary, work
 from tests.proxy.test_pass_through import ask, home, proxy_to  # noqa: F401  # a fixture
 
@@ -38,9 +37,9 @@ USAGE = Usage(input_tokens=50_000, output_tokens=70, cache_read_tokens=48_000)
 @pytest.mark.parametrize("piece", [1, 7, 10_000])
 @pytest.mark.parametrize("encoding", ["", "gzip"])
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("path", SERVER_SIDES)
-def test_usage_is_read_from_every_api(path, stream, encoding, piece):
-    api = SERVER_SIDES[path]
+@pytest.mark.parametrize("wire", SERVER_SIDES)
+def test_usage_is_read_from_every_api(wire, stream, encoding, piece):
+    api = SERVER_SIDES[wire]
     text = '{"usage": {"input_tokens": 1}} ' * 5_000  # text of the model that looks like a usage
     asked = {"model": "m", "stream": stream, "stream_options": {"include_usage": True}}
     value = api.response(Reply(text_message(Role.ASSISTANT, text), usage=USAGE), asked, 1)

@@ -195,6 +195,18 @@ def test_two_rules_in_one_sentence_can_end_apart(text: str, apart: list[str]):
 @pytest.mark.parametrize(
     "text",
     [
+        "Always use uv, never pip.",
+        "Always run the linter with `just check`, never directly.",
+        "Nimm immer pnpm, nie npm.",
+    ],
+)
+def test_a_clause_that_says_nothing_alone_is_not_quoted_alone(text: str):
+    assert quotes(user(text)) == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "> never push\n\nwhat does that mean?",
         "```\n# never push\ndon't commit\n```",
         "~~~\nnever push\n~~~",

@@ -12,7 +12,7 @@ from clew.message import Item, Role, text_message
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "bench"))
 
-from rules_obeyed import CASES, SYSTEM, chat, compacted, newest, with_rule
+from rules_obeyed import CASES, SYSTEM, chat, compacted, newest, prompt_of, requested, with_rule
 
 OBEYING = [
     "A lock.\nDONE",
@@ -53,3 +53,6 @@ def test_the_view_has_the_rule_and_the_newest_messages_do_not():
     assert CASES[4].rule not in chat(newest(whole, 500), CASES[4].request)
     assert prompt.startswith(f"<|im_start|>system\n{SYSTEM}<|im_end|>")
     assert prompt.endswith(f"{CASES[4].request}<|im_end|>\n<|im_start|>assistant\n")
+    sent = prompt_of(requested(whole, CASES[4].request))
+    assert sent.index(CASES[4].request) < sent.rindex(CASES[4].rule)
+    assert sent.count(CASES[4].rule) == 2

@@ -18,7 +18,7 @@ from clew.message import Cite, Item, Role, Trust, text_message
 from clew.providers.model import Reply, Stop
 from clew.session import Session
 from clew.testing import BAD_SUMMARISERS, GOOD_SUMMARISERS, ScriptedModel, bad_summariser, good_summariser
-from clew.testing.extractive import SummaryClaim, claims_text, quotes, shown_messages
+from clew.testing.summarisers import SummaryClaim, claims_text, quotes, shown_messages
 from tests.session.talk import RULE, talk
 
 _FORBIDS = re.compile(r"never modify files under (\S+?/)", re.I)

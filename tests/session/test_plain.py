@@ -112,6 +112,36 @@ def test_a_request_in_the_middle_of_a_long_message_is_in_every_view(target):
     assert asked in str(clew.compact(messages, target_tokens=target).messages)
 
 
+REQUESTS = (
+    *("rename the exporter to shipper", "add a retry to the uploader", "document the retry in the manual"),
+    *("remove the old cron entry", "update the changelog", "write a test for the parser"),
+    *("translate the welcome page", "archive the logs of March", "wire the refund button to the ledger"),
+    *("reconcile the totals of April", "make the footer grey", "check why invoice 8841 is off"),
+)
+BAN = "Do not touch the payroll tables at all."
+
+
+@pytest.mark.parametrize("lines", [3, 6, 12])
+@pytest.mark.parametrize("window", [4_000, 8_000, 16_000])
+def test_a_dozen_requests_and_a_ban_in_a_long_message_are_in_the_view_of_a_small_window(lines, window):
+    draws = random.Random(1)
+    line = "The totals of account {} of region {} differ by some cents each time. "
+
+    def story() -> str:
+        return "".join(line.format(draws.randrange(9_999), draws.randrange(99)) for _ in range(lines))
+
+    asked = " ".join(f"{story()} Please {request}." for request in REQUESTS)
+    messages = [{"role": "user", "content": f"Fix the importer. {asked} {story()} {BAN} {story()}"}]
+    for n in range(40):
+        call = {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"path": f"src/p{n}.py"}}
+        rows = "\n".join(f"row_{n}_{j} = {j}" for j in range(60))
+        messages.append({"role": "assistant", "content": [call]})
+        result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": rows}
+        messages.append({"role": "user", "content": [result]})
+    view = str(clew.compact(messages, window, target_tokens=window * 3 // 10).messages)
+    assert [request for request in (*REQUESTS, BAN) if request not in view] == []
+
+
 def test_clews_own_messages_are_taken_too():
     given = list(talk())
     done = clew.compact(given, target_tokens=4_000)

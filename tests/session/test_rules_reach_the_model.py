@@ -10,7 +10,7 @@ import clew
 from clew.budget import Region
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, Thinking, ToolCall, ToolResult, Trust, text_message
-from clew.request.pieces import RESTATED_TOKENS
+from clew.request.pieces import REMINDER, RESTATED_TOKENS
 from clew.session import Session
 from tests.session.talk import RULE, talk
 from tests.session.test_continued import loop
@@ -82,7 +82,7 @@ def test_a_rule_ended_or_edited_by_hand_is_announced_while_the_view_shows_it(ses
     session.edit_pin(rule.id, "Never modify files under old/.")
     for body in bodies(session):
         assert "Never modify files under old/." in body
-        assert f"No longer in force, although shown above:\\n- [{rule.id}] {RULE}" in body
+        assert f"No longer in force, although shown above:\\n- {RULE}" in body
     session.unpin(session.pins[-1].id)
     assert all("old/" not in body for body in bodies(session))
 
@@ -94,8 +94,8 @@ def restated(session):
     """Return the rules that the end of the next request restates."""
     end = session.request().end
     text = end.text if end else ""
-    _, _, after = text.partition("They still hold; follow them:\n")
-    return [line for line in after.split("\n") if line.startswith("- [p")]
+    _, _, after = text.partition(f"{REMINDER}\n")
+    return [line for line in after.split("\n") if line.startswith("- ")]
 
 
 def test_rules_that_only_a_digest_shows_are_restated_after_the_newest_message(session):
@@ -104,7 +104,7 @@ def test_rules_that_only_a_digest_shows_are_restated_after_the_newest_message(se
     session.compact(target_tokens=600)
     history = session.request().history
     session.add(text_message(Role.USER, "Now tidy up the tests."))
-    assert restated(session) == [f"- [{rule.id}] {RULE}"]
+    assert restated(session) == [f"- {RULE}"]
     assert session.request().history[:-1] == history  # nothing before it changes, so the cache stays
     session.unpin(rule.id)
     assert not restated(session)

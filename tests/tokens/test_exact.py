@@ -8,8 +8,10 @@ import sys
 from itertools import pairwise
 
 import pytest
+import tiktoken_ext.openai_public
 from hypothesis import given
 from hypothesis import strategies as st
+from tiktoken import Encoding
 
 from clew.errors import MissingExtra
 from clew.tokens.exact import LONGEST_EXACT, PIECE_CHARS, BytePairs, _encoding, pieces
@@ -36,6 +38,31 @@ def test_cl100k_counts_as_openai_prints(text: str, tokens: int):
 )
 def test_o200k_counts_are_pinned(text: str, tokens: int):
     assert BytePairs("o200k_base").count(text) == tokens
+
+
+ODD = st.lists(
+    st.sampled_from(
+        (
+            *("'s", "'LL", "don't", " ", "  ", "\n", "\r\n", "\t", "\u00a0", "\u2028", "a", "Zé", "ǅʰ", "的"),
+            *("\u0301", "12345", "١٢", "x_y", "://", "...", "/", "👍🏽", "\x00", "ſ"),
+        )
+    )
+).map("".join)
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+def test_texts_are_split_as_by_the_published_pattern(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tiktoken_ext.openai_public, "load_tiktoken_bpe", lambda *_, **__: {})  # no download
+    published = getattr(tiktoken_ext.openai_public, name)()["pat_str"]
+    ours = _encoding(name)
+    assert published != ours._pat_str
+    theirs = Encoding(name, pat_str=published, mergeable_ranks=ours._mergeable_ranks, special_tokens={})
+
+    @given(ODD)
+    def same(text: str) -> None:
+        assert ours.encode_ordinary(text) == theirs.encode_ordinary(text)
+
+    same()
 
 
 @pytest.mark.parametrize("name", ENCODINGS)

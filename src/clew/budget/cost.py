@@ -196,7 +196,11 @@ class Estimate:
         after = self.pays_off_after
         if after == 0:
             return f"{self.option.move} saves {self.once.times(-1)} at once and {self.saved} a request"
-        when = "never pays off" if math.isinf(after) else f"pays off after {_round_up(after)} requests"
+        when = "never pays off"
+        if math.isfinite(after):
+            when = (
+                f"pays off after {math.ceil(after * 10) / 10} requests"  # 1.25 is not yet reached after 1.2
+            )
         return (
             f"{self.option.move} costs {self.once} once and saves {self.saved} a request: "
             f"{when}, {self.expected_requests:.0f} expected"
@@ -289,11 +293,6 @@ def _choose_regardless(estimates: tuple[Estimate, ...], verdict: Compact) -> Cos
 
 def _net(estimate: Estimate) -> float:
     return estimate.net.tokens
-
-
-def _round_up(number: float) -> float:
-    """Round up to a tenth: an option that pays off after 1.25 requests has not paid off after 1.2."""
-    return math.ceil(number * 10) / 10
 
 
 def _estimate_to_json(estimate: Estimate) -> JsonObject:

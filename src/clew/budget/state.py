@@ -265,16 +265,14 @@ class State:
         """Read what ``to_json`` wrote."""
         with reading("the state of a budget"):
             after, lease = value["after_tokens"], value["lease"]
+            if lease is not None:
+                lease = Lease(text(lease["holder"]), unix_seconds(lease["until_unix_s"]))
             return cls(
                 results=ResultSizes.from_json(value["results"]),
                 breaker=Breaker.from_json(value["breaker"]),
                 after_tokens=None if after is None else count(after),
-                lease=None if lease is None else _lease(lease),
+                lease=lease,
             )
-
-
-def _lease(value: Mapping[str, Any]) -> Lease:
-    return Lease(text(value["holder"]), unix_seconds(value["until_unix_s"]))
 
 
 FRESH = State()

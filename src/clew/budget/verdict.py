@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-from clew.budget.policy import DEFAULT, Policy, Window
-from clew.budget.regions import FIXED, Allotment, Region, Slice
+from clew.budget.policy import DEFAULT, FIXED, Allotment, Policy, Region, Slice, Window
 from clew.budget.signals import (
     Asker,
     Boundary,
@@ -81,8 +80,10 @@ class Levels:
 def levels_for(fill: Fill, policy: Policy, results: ResultSizes) -> Levels:
     """Return the policy's thresholds, lowered if the reserves need more room.
 
-    If what compaction never touches fills most of the window, the reserves give way before compaction does:
-    each takes at most half of what is left, and a threshold below which nothing could stay is raised.
+    With 192,000 usable tokens and nothing fixed, the default policy warns at 144,000 (75 %), compacts at
+    163,200 (85 %) down to 57,600 (30 %), and is full at 184,000: 8,000 are kept for a summary request. If
+    what compaction never touches fills most of the window, the reserves give way before compaction does: each
+    takes at most half of what is left, and a threshold below which nothing could stay is raised.
     """
     usable, fixed = fill.window.usable_tokens, fill.fixed_tokens
     wanted = policy.compact_at.of(usable)

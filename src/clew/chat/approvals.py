@@ -1,9 +1,13 @@
-"""Approvals for tool calls that write: what is shown to the person, which rules apply, stored answers."""
+"""Approvals for tool calls that write: what is shown to the person, which rules apply, stored answers.
+
+A person can also approve an instruction file (``AGENTS.md``, …) that the session itself wrote.
+"""
 
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
@@ -17,11 +21,13 @@ from clew.log import canonical
 from clew.log.fold import APPROVAL
 from clew.message import JsonObject
 from clew.message.text import one_line
+from clew.request.instructions import Disk, load
 from clew.request.instructions.files import fold_path
 from clew.rules.rule import Kind, Pin
 from clew.secrets import mask
 from clew.secrets.mask import own_key
 from clew.session import Session
+from clew.session.request import InstructionFiles, files_of
 
 LONGEST_TEXT = 300
 """Characters shown of a file's new content; a note or a rule is shown whole. Chosen by hand."""
@@ -127,14 +133,13 @@ def forbidding_rules(
 
 def is_sensitive(arguments: Mapping[str, Any], root: Path | None = None) -> bool:
     """Return whether a call would write to a file that configures agents, clew or git, or is executed."""
-    return any(
-        parts and (parts[-1] in CONFIG_FILES or not CONFIG_FOLDERS.isdisjoint(parts) or _runs(parts[-1]))
-        for parts in (PurePosixPath(fold_path(place)).parts for place in target_paths(arguments, root))
-    )
-
-
-def _runs(name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in EXECUTED_FILES)
+    for place in target_paths(arguments, root):
+        *folders, name = PurePosixPath(fold_path(place)).parts or ("",)
+        if name in CONFIG_FILES or not CONFIG_FOLDERS.isdisjoint((*folders, name)):
+            return True
+        if any(fnmatchcase(name, pattern) for pattern in EXECUTED_FILES):
+            return True
+    return False
 
 
 def target_paths(arguments: Mapping[str, Any], root: Path | None) -> tuple[str, ...]:
@@ -233,3 +238,44 @@ def _as_instructions(path: str, sha256: str) -> str:
     """Return the approval's name for a trusted file: a hash that does not reveal the path."""
     data: JsonObject = {"path": path, "sha256": sha256}
     return f"{INSTRUCTIONS}{blake2b(canonical(data), digest_size=16).hexdigest()}"
+
+
+class InstructionTracker(InstructionFiles):
+    """The instruction files of a chat: a person can trust files that the session itself wrote."""
+
+    def __init__(self, session: Session, root: Path | None, *, trusted: bool) -> None:
+        """Read what is in force now. A root that the user does not trust has only data."""
+        self.approvals = ApprovalStore(session, root)
+        super().__init__(session, root, trusted=trusted)
+
+    def trust(self, path: str) -> None:
+        """Trust a file that the session wrote, with its current content only."""
+        if self.root is None or self._roots is None:
+            raise InputError("this chat has no root", "begin it with --root")
+        place = resolve_inside(self.root, path).as_posix()
+        loaded = load(Disk(), self._roots, self._touched_files())
+        hashes = {where: sha for instruction in loaded.instructions for where, sha in files_of(instruction)}
+        if place not in hashes:
+            raise InputError(f"{path!r} is not an instruction file here", "name one, such as AGENTS.md")
+        self.approvals.trust_file(place, hashes[place])
+        self._take(self._load())
+
+    def in_force(self, path: str) -> bool:
+        """Return whether a file is one of the instructions in force, or included by one."""
+        if self.root is None:
+            return False
+        with suppress(InputError):
+            place = fold_path(resolve_inside(self.root, path).as_posix())
+            return any(
+                place == fold_path(where)
+                for instruction in self.loaded.instructions
+                for where, _ in files_of(instruction)
+            )
+        return False
+
+    def _written_names(self) -> Iterable[str]:
+        """Return the files that the session changed, or was allowed to change."""
+        return (*super()._written_names(), *self.approvals.written_paths)
+
+    def _is_trusted(self, path: str, sha256: str) -> bool:
+        return self.approvals.trusts(path, sha256)

@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from clew.budget import Signal, TokenBudget
+from clew.chat.approvals import InstructionTracker
 from clew.chat.events import (
     Answer,
     ChatEvent,
@@ -32,21 +33,13 @@ from clew.chat.events import (
 from clew.chat.request import MAKE_ROOM, CallLog, RequestBuilder, RequestFitter
 from clew.chat.sessions import Choices, keep_choices, turn_lock
 from clew.chat.tool_runner import NOT_RUN, ToolRunner, Toolset
-from clew.chat.trackers import InstructionTracker, ProgressTracker
-from clew.errors import (
-    BudgetExceeded,
-    ContextTooLong,
-    InputError,
-    ModelError,
-)
+from clew.errors import BudgetExceeded, ContextTooLong, InputError, ModelError
 from clew.memory import Memory
 from clew.message import JsonObject, Origin, Role, text_message
 from clew.providers.model import Reply, Stop, Streamed, StreamingModel
 from clew.providers.remote import RemoteModel
 from clew.request.diagnostics import RequestState
 from clew.session import Session
-
-__all__ = ["MAKE_ROOM", "Chat", "Turn"]
 
 MOST_ROUNDS = 40
 """Most requests of one turn, so that a model that calls tools for ever is stopped. Chosen by hand."""
@@ -79,8 +72,7 @@ class Chat:
         """Whether clew compacts automatically."""
         self._choices = Choices()
         self.approvals = instructions.approvals
-        self.progress = ProgressTracker(session)
-        self.requests = RequestBuilder(session, toolset, memory, self.approvals, instructions, self.progress)
+        self.requests = RequestBuilder(session, toolset, memory, self.approvals, instructions)
         self.requests.plain_start = isinstance(model, RemoteModel)
         self._instructions = instructions
         self._tool_runner = ToolRunner(session, toolset, self.approvals, instructions)

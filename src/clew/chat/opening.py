@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from clew.chat.approvals import InstructionTracker
 from clew.chat.loop import Chat
 from clew.chat.offline import OFFLINE, OfflineModel
 from clew.chat.tool_runner import COMPACT, Toolset, always_consent
-from clew.chat.trackers import InstructionTracker
 from clew.chat.workspace import workspace_tools
 from clew.errors import InputError
 from clew.memory import open_memory

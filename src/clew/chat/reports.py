@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from clew.budget import Fill, Region, TokenBudget, Trigger
@@ -56,18 +56,7 @@ class CompactionNotice:
 
     def to_json(self) -> JsonObject:
         """Return the notice as JSON, for the inspector."""
-        return {
-            "why": self.why,
-            "tokens_before": self.tokens_before,
-            "tokens_after": self.tokens_after,
-            "done": self.done,
-            "kept": self.kept,
-            "left": list(self.left),
-            "cost": self.cost,
-            "digest": self.digest,
-            "seq": self.seq,
-            "undo": self.undo,
-        }
+        return {**asdict(self), "left": list(self.left), "undo": self.undo}
 
 
 def compaction_notice(result: DecidedCompaction) -> CompactionNotice:

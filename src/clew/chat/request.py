@@ -8,24 +8,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from clew.budget import Calm, Compact, Fill, Milestone, ResultArrived, Resumed, Signal
-from clew.chat.approvals import ApprovalStore
+from clew.chat.approvals import ApprovalStore, InstructionTracker
 from clew.chat.events import Answer, ChatEvent, ChatWarning, Turn, ViewCompacted
 from clew.chat.reports import compaction_notice
 from clew.chat.tool_runner import Toolset
-from clew.chat.trackers import InstructionTracker, ProgressTracker
 from clew.errors import BudgetExceeded, CompactionRefused, StalePlan
 from clew.ledger import LoopKind, Todo
-from clew.log import CALL, MESSAGE
+from clew.log import CALL, MESSAGE, PROGRESS
 from clew.memory import Injection, Memory
 from clew.message import Item, JsonObject, Trust, last_user_message
 from clew.providers.model import Reply, StreamingModel
 from clew.providers.remote import RemoteModel
 from clew.request.assembled import AssembledRequest
 from clew.request.diagnostics import RequestState
+from clew.request.progress_log import checkpoints, progress_piece
 from clew.request.prompt_cache import CacheConditions, Call, RequestLayout, layout_of
 from clew.request.sections import ORGANIZATION, PLAN, Piece
 from clew.session import Compaction, FitResult, Request, Session
@@ -99,7 +99,6 @@ class RequestBuilder:
     memory: Memory
     approvals: ApprovalStore
     instructions: InstructionTracker
-    progress: ProgressTracker
     policy: str = ""
     """The policy of the organization, sent with every request."""
     plain_start: bool = False
@@ -108,6 +107,12 @@ class RequestBuilder:
     """The id of the user's last message, and what memory injects for it."""
     _shown: str = ""
     """The id of the last message whose injection was recorded."""
+    _progress: Piece | None = field(init=False)
+    """What the session got done before this chat was opened."""
+
+    def __post_init__(self) -> None:
+        past = checkpoints(self.session.store.read(self.session.ctx, kinds=[PROGRESS.name]))
+        self._progress = progress_piece(past)
 
     def assembled(self) -> AssembledRequest:
         """Return the next request, not yet in a wire format; if switched off, without anything added."""
@@ -151,8 +156,8 @@ class RequestBuilder:
         if self.policy:
             yield Piece(ORGANIZATION, self.policy, "policy", Trust.DEVELOPER)
         yield from self.instructions.pieces()
-        if progress := self.progress.piece():
-            yield progress
+        if self._progress:
+            yield self._progress
         if allowed := sorted(self.approvals.always):
             permission = f"The user allows you to use {', '.join(allowed)} without asking in this session."
             yield Piece(PLAN, permission, "approvals", Trust.SEMI_TRUSTED, own=True)

@@ -16,7 +16,7 @@ from clew.errors import InputError, NotFound
 from clew.log import ABOUT, APPROVAL, MESSAGE, canonical, message_event, message_to_json, new_event
 from clew.log.protocol import Ctx, Store
 from clew.log.store import SqliteStore
-from clew.log.transfer import imported_events, note_import
+from clew.log.transfer import OWN, imported_events, note_import
 from clew.message import Json, JsonObject, Message
 from clew.secrets import mask_message
 from clew.session import Session
@@ -118,10 +118,7 @@ def choices_of(session: Session) -> Choices:
     """Return the recorded settings; invalid values, from an imported log, count as not set."""
     window, auto = session.about.get("window"), session.about.get("auto")
     whole = window if isinstance(window, int) and not isinstance(window, bool) else 0
-    return Choices(
-        whole if 0 < whole <= LARGEST_WINDOW else None,
-        auto if isinstance(auto, bool) else None,
-    )
+    return Choices(whole if 0 < whole <= LARGEST_WINDOW else None, auto if isinstance(auto, bool) else None)
 
 
 def keep_choices(session: Session, chosen: Choices) -> None:
@@ -133,8 +130,6 @@ def keep_choices(session: Session, chosen: Choices) -> None:
 
 PREFIX = "chat:"
 """Prefix of the names of sessions that a chat created."""
-OWN = "clew:"
-"""Prefix of the names of clew's internal sessions, such as notes."""
 AT_ONCE = 500
 
 

@@ -7,9 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from clew.budget import Asker, CompactionRequested, Pause, Paused, Phase, PhaseChanged, ResultArrived, Signal
-from clew.chat.approvals import ApprovalStore, describe_call, forbidding_rules, is_sensitive, target_paths
+from clew.chat.approvals import (
+    ApprovalStore,
+    InstructionTracker,
+    describe_call,
+    forbidding_rules,
+    is_sensitive,
+    target_paths,
+)
 from clew.chat.events import Answer, ApprovalRequested, ChatEvent, ToolFinished, ToolStarted, TurnStopped
-from clew.chat.trackers import InstructionTracker
 from clew.errors import ClewError
 from clew.memory.tools import Consent, Tool, ToolAnswer, WriteRequest, ask_later
 from clew.memory.tools.tool import ToolContext, read_arguments

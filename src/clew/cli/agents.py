@@ -88,7 +88,7 @@ def run_doctor(args: argparse.Namespace, term: Terminal) -> int:
 
     findings = list(examine(Computer()))
     if args.json:
-        term.write(json.dumps([asdict(item) for item in findings], ensure_ascii=False))
+        term.write_json([asdict(item) for item in findings])
     for finding in findings if not args.json else ():
         mark = {Verdict.GOOD: "✓", Verdict.NOTE: "·", Verdict.BAD: "✗"}[finding.verdict]
         term.say(printable(f"{mark} {finding.host:<12} {finding.text}"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import bisect
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import NamedTuple
 
 from clew.cli.text import LONGEST_SECRET, arguments_line
@@ -93,7 +94,10 @@ class Anatomy:
     unpaired: int = 0
 
     def cells(self, most: int) -> list[str]:
-        """Return the session as at most ``most`` cells of equally many tokens, each with its main kind."""
+        """Return the session as at most ``most`` cells of equally many tokens, each with its main kind.
+
+        300 tokens of the user and 100 of a tool are in four cells: user, user, user, tool result.
+        """
         size = max(1, -(-self.tokens // most))
         cells: list[str] = []
         shares: dict[str, int] = {}
@@ -114,14 +118,14 @@ class Anatomy:
 
     def growth(self, columns: int) -> list[int]:
         """Return the tokens so far at evenly spaced points of the session."""
-        sums = list(_running(piece.tokens for piece in self.pieces))
+        sums = list(accumulate(piece.tokens for piece in self.pieces))
         if not sums:
             return [0] * columns
         return [sums[((i + 1) * len(sums) - 1) // columns] for i in range(columns)]
 
     def message_at(self, tokens: int) -> int:
         """Return the message in which the session reaches so many tokens."""
-        sums = list(_running(piece.tokens for piece in self.pieces))
+        sums = list(accumulate(piece.tokens for piece in self.pieces))
         reached = bisect.bisect_left(sums, tokens)
         return self.pieces[min(reached, len(sums) - 1)].message if sums else 0
 
@@ -186,13 +190,6 @@ def _part_tokens(message: Message, counter: TokenCounter) -> list[tuple[Part, in
     weights = [counter.count_part(part) for part in parts]
     weights[weights.index(max(weights))] += counter.count(message) - sum(weights)
     return list(zip(parts, weights, strict=True))
-
-
-def _running(weights: Iterator[int]) -> Iterator[int]:
-    total = 0
-    for weight in weights:
-        total += weight
-        yield total
 
 
 def _kind(message: Message, part: Part) -> str:

@@ -18,8 +18,8 @@ from clew.chat.sessions import Choices, choices_of, fork, import_messages, lates
 from clew.cli.chat_terminal import InputLines, Screen
 from clew.cli.inputs import (
     WORKSPACE,
+    existing_name,
     looks_like_id,
-    no_session,
     open_arguments,
     open_index,
     own_name,
@@ -62,7 +62,10 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             off=settings.off,
         )
         session.project = project_at(args.root or Path.cwd())
-        trusted = bool(args.root) and _trusts(settings, args.root)
+        root = args.root.resolve() if args.root else None
+        trusted = root is not None and any(
+            root.is_relative_to(path.resolve()) for path in settings.trust_roots
+        )
         chat = open_chat(session, root=args.root, index=index, auto=settings.auto, trusted=trusted)
         chat.requests.policy = _policy_text(settings.policy_file)
         chat.memory.where = SearchScope.EVERYWHERE if settings.recall_everywhere else SearchScope.PROJECT
@@ -114,10 +117,6 @@ def _policy_text(path: Path | None) -> str:
         raise InputError(f"cannot read the policy file {path}: {cause}", "correct policy_file") from cause
 
 
-def _trusts(settings: Settings, root: Path) -> bool:
-    return any(root.resolve().is_relative_to(path.resolve()) for path in settings.trust_roots)
-
-
 # Which session, which model --------------------------------------------------------------------------
 
 
@@ -126,10 +125,7 @@ def _session_name(args: argparse.Namespace, store: Store, term: Terminal, *, mas
     if args.resume:
         return latest(store, WORKSPACE)
     if args.fork:
-        name = own_name(store, args.fork)
-        if name is None:
-            raise no_session(store, args.fork)
-        return fork(store, WORKSPACE, name)
+        return fork(store, WORKSPACE, existing_name(store, args.fork))
     if not args.session:
         return new_name(store, WORKSPACE)
     if not Path(args.session).exists():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import singledispatch
 from pathlib import Path
 from typing import IO, NamedTuple, TextIO
 
@@ -36,9 +35,7 @@ from clew.message import JsonObject
 from clew.secrets import mask
 from clew.settings import clew_home
 
-HISTORY = "chat_history"
 MOST_HISTORY = 1_000
-PRIVATE = 0o600
 
 
 class InputLines:
@@ -117,12 +114,12 @@ def _keep_history(line: str = "") -> None:
         readline.replace_history_item(last, kept)
     path = _history()
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch(mode=PRIVATE)
+    path.touch(mode=0o600)
     readline.write_history_file(path)
 
 
 def _history() -> Path:
-    return clew_home() / HISTORY
+    return clew_home() / "chat_history"
 
 
 WIDTH = 100
@@ -163,9 +160,8 @@ class Screen:
     def farewell(self, chat: Chat) -> None:
         """Print how to continue this session later."""
         if chat.session.view():
-            self._term.note(
-                printable(f"saved as {chat.session.name}; continue with `clew chat {chat.session.name}`")
-            )
+            name = chat.session.name
+            self._term.note(printable(f"saved as {name}; continue with `clew chat {name}`"))
 
     def prompt(self, chat: Chat) -> str:
         """Return the prompt, with how full the window is by region."""
@@ -241,56 +237,29 @@ class ScreenRow(NamedTuple):
     style: str = ""
 
 
-@singledispatch
-def rows(_event: object) -> Iterator[ScreenRow]:
+def rows(event: ChatEvent) -> Iterator[ScreenRow]:
     """Yield the lines of an event; none for text, which is streamed, and for events that are not shown."""
-    yield from ()
-
-
-@rows.register
-def _(started: ToolStarted) -> Iterator[ScreenRow]:
-    data: JsonObject = {name: value for name, value in started.arguments.items() if value is not None}
-    yield ScreenRow(f"· {started.name} {arguments_line(data, WIDTH)}", "cyan")
-
-
-@rows.register
-def _(finished: ToolFinished) -> Iterator[ScreenRow]:
-    sign, style = ("✗", "red") if finished.is_error else ("→", "dim")
-    yield ScreenRow(f"  {sign} {one_line(finished.text, WIDTH)}", style)
-
-
-@rows.register
-def _(requested: ApprovalRequested) -> Iterator[ScreenRow]:
-    yield ScreenRow(f"? {requested.what}", "bold yellow")
-    for rule in requested.against:
-        yield ScreenRow(f"  against rule {rule}", "bold red")
-
-
-@rows.register
-def _(compacted: ViewCompacted) -> Iterator[ScreenRow]:
-    for line in compacted.notice.lines():
-        yield ScreenRow(f"◆ {line}", "yellow")
-
-
-@rows.register
-def _(warned: ChatWarning) -> Iterator[ScreenRow]:
-    yield ScreenRow(f"⚠ {warned.text}", "yellow")
-
-
-@rows.register
-def _(failed: TurnFailed) -> Iterator[ScreenRow]:
-    yield ScreenRow(f"✗ {failed.error}{f' ({failed.advice})' if failed.advice else ''}", "red")
-
-
-@rows.register
-def _(stopped: TurnStopped) -> Iterator[ScreenRow]:
-    kept = f"; the partial reply is kept as {stopped.kept}" if stopped.kept else ""
-    yield ScreenRow(f"interrupted{kept}", "yellow")
-
-
-@rows.register
-def _(output: CommandOutput) -> Iterator[ScreenRow]:
-    yield ScreenRow(output.text)
+    match event:
+        case ToolStarted(name=name, arguments=arguments):
+            given: JsonObject = {key: value for key, value in arguments.items() if value is not None}
+            yield ScreenRow(f"· {name} {arguments_line(given, WIDTH)}", "cyan")
+        case ToolFinished(text=text, is_error=is_error):
+            sign, style = ("✗", "red") if is_error else ("→", "dim")
+            yield ScreenRow(f"  {sign} {one_line(text, WIDTH)}", style)
+        case ApprovalRequested(what=what, against=rules):
+            yield ScreenRow(f"? {what}", "bold yellow")
+            yield from (ScreenRow(f"  against rule {rule}", "bold red") for rule in rules)
+        case ViewCompacted(notice=notice):
+            yield from (ScreenRow(f"◆ {line}", "yellow") for line in notice.lines())
+        case ChatWarning(text=text):
+            yield ScreenRow(f"⚠ {text}", "yellow")
+        case TurnFailed(error=error, advice=advice):
+            yield ScreenRow(f"✗ {error}{f' ({advice})' if advice else ''}", "red")
+        case TurnStopped(kept=kept):
+            note = f"; the partial reply is kept as {kept}" if kept else ""
+            yield ScreenRow(f"interrupted{note}", "yellow")
+        case CommandOutput(text=text):
+            yield ScreenRow(text)
 
 
 def _block_end(text: str) -> int | None:

@@ -150,9 +150,6 @@ GROUPS = {
             ("check", "check whether a provider's API would accept it", "convert:run_check"),
             ("formats", "list the session formats clew reads", "sessions:run_formats"),
             ("secrets", "list the secrets in a text that would be masked", "config:run_secrets"),
-        ),
-        *_rows(
-            "log",
             ("import", "copy a session into clew's own log", "imports:run"),
             ("export", "write a session of the log to a file", "log:run_export"),
             ("audit", "verify the log: recompute every hash and view", "log:run_audit"),
@@ -286,32 +283,35 @@ def parse(argv: Sequence[str]) -> tuple[Command | None, argparse.Namespace]:
     parser = command.parser()
     if topic and topic[0] in subcommands(parser):  # `clew help notes add`
         words.insert(1, topic[0])
-    return command, parser.parse_args(_with_defaults(parser, words[1:]))
+    complete = _with_action if "list" in subcommands(parser) else _with_session  # argparse cannot express it
+    return command, parser.parse_args(complete(parser, words[1:]))
 
 
-def _with_defaults(parser: argparse.ArgumentParser, words: list[str]) -> list[str]:
-    """Return the words with defaults that argparse cannot express.
+def _with_action(parser: argparse.ArgumentParser, words: list[str]) -> list[str]:
+    """Return the words with the action first: ``notes --all`` is ``notes list --all``."""
+    if words and (not words[0].startswith("-") or words[0] in HELP):
+        return words
+    at = next(iter(_positionals(parser, words)), None)
+    if at is None or words[at] not in subcommands(parser):
+        return ["list", *words]
+    return [words[at], *words[:at], *words[at + 1 :]]
 
-    ``clew notes`` is ``clew notes list``, options can be given before its action, and ``--session NAME``
-    instead of SESSION or FILE.
+
+def _with_session(parser: argparse.ArgumentParser, words: list[str]) -> list[str]:
+    """Return the words with SESSION or FILE first: ``show --full --session NAME`` is ``show NAME --full``.
+
+    If the words name a file as well, ``--session`` chooses a session in it, and they stay as they are.
     """
-    if "list" in subcommands(parser) and (not words or (words[0][:1] == "-" and words[0] not in HELP)):
-        at = next(iter(_positionals(parser, words)), len(words))
-        action = words[at : at + 1]
-        named = bool(action) and action[0] in subcommands(parser)
-        return [*action, *words[:at], *words[at + 1 :]] if named else ["list", *words]
     positional = next((action for action in parser._actions if not action.option_strings), None)
     if positional is None or positional.dest not in _NAMES_A_SESSION:
         return words
-    split = [part for word in words for part in _split_session(word)]
+    split: list[str] = []
+    for word in words:
+        split += word.split("=", 1) if word.startswith("--session=") else [word]
     if "--session" not in split[:-1] or ("--session" in options(parser) and _names_a_file(parser, split)):
         return words
     at = split.index("--session")
     return [split[at + 1], *split[:at], *split[at + 2 :]]
-
-
-def _split_session(word: str) -> list[str]:
-    return word.split("=", 1) if word.startswith("--session=") else [word]
 
 
 def _names_a_file(parser: argparse.ArgumentParser, words: Sequence[str]) -> bool:

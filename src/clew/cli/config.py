@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -39,7 +38,7 @@ def run_secrets(args: argparse.Namespace, term: Terminal) -> int:
     """List the secrets found."""
     rows = list(_find_secrets(open_input(args.file).read(LARGEST).decode("utf-8", "replace")))
     if args.json:
-        term.write(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
+        term.write_json([asdict(row) for row in rows])
     elif not rows:
         term.say("No secrets found.")
     else:
@@ -71,7 +70,7 @@ def run_config(args: argparse.Namespace, term: Terminal) -> int:
     origins = {name: settings.origins.get(name, DEFAULT) for name in KEYS}
     if args.json:
         output = {name: {"value": _json(value), "origin": origins[name]} for name, value in values.items()}
-        term.write(json.dumps(output, ensure_ascii=False))
+        term.write_json(output)
     else:
         width = max(len(_cell_text(value)) for value in values.values())
         for name, value in values.items():

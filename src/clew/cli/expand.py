@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -32,84 +31,6 @@ FIRST_LINES = 12
 AROUND_CHARACTERS = 160
 MARK = "▌"
 """Starts every line with highlighted words, so that colour is not the only sign."""
-
-
-class TextSpan(NamedTuple):
-    """A range of characters."""
-
-    start: int
-    end: int
-
-
-def marked_lines(
-    text: str, marks: Sequence[TextSpan], style: str = "", *, full: bool = False
-) -> Iterator[Styled]:
-    """Yield the lines of a text with spans highlighted; without ``full``, only those near a span."""
-    lines = list(_lines(text))
-    shown = range(len(lines)) if full else _lines_to_print(lines, marks)
-    last = -1
-    for number in shown:
-        if number > last + 1:
-            yield _fold(number - last - 1)
-        yield _line(text, lines[number], marks, style, full)
-        last = number
-    if last + 1 < len(lines):
-        yield _fold(len(lines) - last - 1)
-
-
-def _lines(text: str) -> Iterator[TextSpan]:
-    start = 0
-    for line in text.split("\n"):
-        yield TextSpan(start, start + len(line.removesuffix("\r")))
-        start += len(line) + 1
-
-
-def _lines_to_print(lines: Sequence[TextSpan], marks: Sequence[TextSpan]) -> Sequence[int]:
-    """Return the lines around the spans; the first lines if there are no spans or all is marked."""
-    touched = [number for number, line in enumerate(lines) if any(_marks_in_line(line, marks))]
-    if not touched or len(touched) == len(lines):
-        return range(min(FIRST_LINES, len(lines)))
-    near = {n for number in touched for n in range(number - AROUND_LINES, number + AROUND_LINES + 1)}
-    return sorted(n for n in near if 0 <= n < len(lines))
-
-
-def _marks_in_line(line: TextSpan, marks: Iterable[TextSpan]) -> Iterator[TextSpan]:
-    """Yield the parts of the spans inside a line."""
-    for mark in marks:
-        if mark.start <= line.end and mark.end > line.start:
-            yield TextSpan(max(mark.start, line.start), min(mark.end, line.end))
-
-
-def _line(text: str, line: TextSpan, marks: Sequence[TextSpan], style: str, full: bool) -> Styled:
-    inside = sorted(_marks_in_line(line, marks))
-    whole = inside == [line]
-    span = line if full else _visible_part(line, inside)
-    row = Styled.assemble((MARK if inside else " ", "bold yellow"), " ")
-    row.append("…" if span.start > line.start else "", style="dim")
-    at = span.start
-    for mark in inside:
-        start, end = max(mark.start, at), min(mark.end, span.end)
-        row.append(_words(text, at, start), style=style)
-        row.append(_words(text, start, end), style="bold" if whole else "bold reverse")
-        at = max(at, end)
-    row.append(_words(text, at, span.end), style=style)
-    return row.append(f"… {line.end - line.start:,} characters" if span.end < line.end else "", style="dim")
-
-
-def _visible_part(line: TextSpan, inside: Sequence[TextSpan]) -> TextSpan:
-    """Return the part of a long line to print, from shortly before its first span."""
-    start = max(line.start, (inside[0].start if inside else line.start) - AROUND_CHARACTERS)
-    return TextSpan(start, min(line.end, start + 4 * AROUND_CHARACTERS))
-
-
-def _words(text: str, start: int, end: int) -> str:
-    return printable(text[start:end].expandtabs(4)).replace("\n", " ")
-
-
-def _fold(lines: int) -> Styled:
-    return Styled(f"  … {lines:,} more lines (--full shows them)", style="dim")
-
-
 ADVICE = (
     "use m12 for a message, c1 for a summary of its tool, p2 for a rule; "
     "for digests, `clew import` the file, then `clew compact` it"
@@ -144,7 +65,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         else:
             result = _in_log(where, args.ref, args.around)
     if args.json:
-        term.write(json.dumps(_to_json(result), ensure_ascii=False))
+        term.write_json(_to_json(result))
         return 0
     with term.paged(not args.no_pager) as console:
         for line in _page(result, args.full):
@@ -256,14 +177,12 @@ def _message(item: Item, result: ResolvedReference, tools: dict[str, str], full:
     yield Styled.assemble((f"{printable(item.id):<6}", "bold"), (f"{sign} {who}", style), (beside, "dim"))
     tools.update((call.call_id, call.name) for call in item.message.calls)
     for number, part in enumerate(item.message.parts):
-        marks = list(_marks(result.expansion.quotes, item.id, number))
+        marks = [
+            TextSpan(quote.cite.start, quote.cite.start + len(quote.words))
+            for quote in result.expansion.quotes
+            if (quote.cite.message, quote.cite.part) == (item.id, number)
+        ]
         yield from _part(part, marks, tools, full)
-
-
-def _marks(quotes: Iterable[Quote], message: str, part: int) -> Iterator[TextSpan]:
-    for cite, quote in ((quote.cite, quote.words) for quote in quotes):
-        if (cite.message, cite.part) == (message, part):
-            yield TextSpan(cite.start, cite.start + len(quote))
 
 
 def _part(part: Part, marks: Sequence[TextSpan], tools: dict[str, str], full: bool) -> Iterator[Styled]:
@@ -274,6 +193,85 @@ def _part(part: Part, marks: Sequence[TextSpan], tools: dict[str, str], full: bo
     yield Styled(f"  {printable(text)}", style=style)
     if isinstance(part, ToolResult) or marks:
         yield from marked_lines(words(part), marks, full=full)
+
+
+# Text with quoted words marked ------------------------------------------------------------------------
+
+
+class TextSpan(NamedTuple):
+    """A range of characters."""
+
+    start: int
+    end: int
+
+
+def marked_lines(
+    text: str, marks: Sequence[TextSpan], style: str = "", *, full: bool = False
+) -> Iterator[Styled]:
+    """Yield the lines of a text with spans highlighted; without ``full``, only those near a span."""
+    lines = list(_lines(text))
+    shown = range(len(lines)) if full else _lines_to_print(lines, marks)
+    last = -1
+    for number in shown:
+        if number > last + 1:
+            yield _fold(number - last - 1)
+        yield _line(text, lines[number], marks, style, full)
+        last = number
+    if last + 1 < len(lines):
+        yield _fold(len(lines) - last - 1)
+
+
+def _lines(text: str) -> Iterator[TextSpan]:
+    start = 0
+    for line in text.split("\n"):
+        yield TextSpan(start, start + len(line.removesuffix("\r")))
+        start += len(line) + 1
+
+
+def _lines_to_print(lines: Sequence[TextSpan], marks: Sequence[TextSpan]) -> Sequence[int]:
+    """Return the lines around the spans; the first lines if there are no spans or all is marked."""
+    touched = [number for number, line in enumerate(lines) if any(_marks_in_line(line, marks))]
+    if not touched or len(touched) == len(lines):
+        return range(min(FIRST_LINES, len(lines)))
+    near = {n for number in touched for n in range(number - AROUND_LINES, number + AROUND_LINES + 1)}
+    return sorted(n for n in near if 0 <= n < len(lines))
+
+
+def _marks_in_line(line: TextSpan, marks: Iterable[TextSpan]) -> Iterator[TextSpan]:
+    """Yield the parts of the spans inside a line."""
+    for mark in marks:
+        if mark.start <= line.end and mark.end > line.start:
+            yield TextSpan(max(mark.start, line.start), min(mark.end, line.end))
+
+
+def _line(text: str, line: TextSpan, marks: Sequence[TextSpan], style: str, full: bool) -> Styled:
+    inside = sorted(_marks_in_line(line, marks))
+    whole = inside == [line]
+    span = line if full else _visible_part(line, inside)
+    row = Styled.assemble((MARK if inside else " ", "bold yellow"), " ")
+    row.append("…" if span.start > line.start else "", style="dim")
+    at = span.start
+    for mark in inside:
+        start, end = max(mark.start, at), min(mark.end, span.end)
+        row.append(_words(text, at, start), style=style)
+        row.append(_words(text, start, end), style="bold" if whole else "bold reverse")
+        at = max(at, end)
+    row.append(_words(text, at, span.end), style=style)
+    return row.append(f"… {line.end - line.start:,} characters" if span.end < line.end else "", style="dim")
+
+
+def _visible_part(line: TextSpan, inside: Sequence[TextSpan]) -> TextSpan:
+    """Return the part of a long line to print, from shortly before its first span."""
+    start = max(line.start, (inside[0].start if inside else line.start) - AROUND_CHARACTERS)
+    return TextSpan(start, min(line.end, start + 4 * AROUND_CHARACTERS))
+
+
+def _words(text: str, start: int, end: int) -> str:
+    return printable(text[start:end].expandtabs(4)).replace("\n", " ")
+
+
+def _fold(lines: int) -> Styled:
+    return Styled(f"  … {lines:,} more lines (--full shows them)", style="dim")
 
 
 # Output for programs ---------------------------------------------------------------------------------
@@ -287,11 +285,7 @@ def _to_json(result: ResolvedReference) -> JsonObject:
         "text": what.text,
         "ended": what.ended,
         "ids": list(what.ids),
-        "quotes": [{**_cite_to_json(quote.cite), "words": quote.words} for quote in what.quotes],
+        "quotes": [{**quote.cite._asdict(), "words": quote.words} for quote in what.quotes],
         "claims": [claim_to_json(claim) for claim in result.claims],
         "messages": [{"id": item.id, **message_to_plain_json(item.message)} for item in result.items],
     }
-
-
-def _cite_to_json(cite: Cite) -> JsonObject:
-    return dict(cite._asdict())

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 
-from clew.cli.inputs import OWN_FORMAT, WORKSPACE, conversation, own_store, recorded_model
+from clew.cli.inputs import OWN_FORMAT, WORKSPACE, own_store, recorded_model
 from clew.cli.sessions import list_sessions
-from clew.cli.stored import ADVICE, Log, open_log, open_log_or_input
+from clew.cli.stored import ADVICE, Log, numbered, open_log, open_log_or_input
 from clew.cli.terminal import Terminal
 from clew.cli.text import one_line, printable
 from clew.errors import NotFound
@@ -17,7 +16,7 @@ from clew.log.transfer import OWN
 from clew.message import Item
 from clew.request.progress_log import as_text, checkpoint_to_json
 from clew.secrets import mask
-from clew.session.handoff import HandoffLine, Sections, sections_of
+from clew.session.handoff import Sections, sections_of
 from clew.session.handoff_headings import handoff_headings, render_handoff
 from clew.tokens import counter_for
 from clew.transcripts import FORMATS, Entry, Start, Transcript
@@ -34,8 +33,13 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     folder = session.start.directory or ""
     sections = sections_of(items, ledger, args.tokens - around, count, folder)
     if args.json:
-        page = {name: [_line_json(line) for line in lines] for name, lines in sections.named().items()}
-        term.write(json.dumps({"session": session.id, **page}, ensure_ascii=False))
+        page: dict[str, object] = {}
+        for name, lines in sections.named().items():
+            page[name] = [
+                {"text": line.text, "sources": line.sources, "quotes_tool": line.quotes_tool}
+                for line in lines
+            ]
+        term.write_json({"session": session.id, **page})
         return 0
     if args.style == "sections":
         text = "\n".join([*head, *_body(sections)])
@@ -58,15 +62,10 @@ def _read(args: argparse.Namespace, term: Terminal) -> tuple[Transcript, list[It
             (session,) = collect([start, *(Entry(item.message, item.id) for item in items)], start)
             return session, items, ledger
     session = source.single_session(term)
-    entries = conversation(session)  # numbered as `clew expand` does
-    items = [Item(f"m{number}", entry.message) for number, entry in enumerate(entries, start=1)]
+    items = numbered(session)
     ledger = Ledger()
     ledger.extend(items)
     return session, items, ledger
-
-
-def _line_json(line: HandoffLine) -> dict[str, object]:
-    return {"text": line.text, "sources": line.sources, "quotes_tool": line.quotes_tool}
 
 
 def _newest() -> str:
@@ -105,7 +104,7 @@ def run_progress(args: argparse.Namespace, term: Terminal) -> int:
         checkpoints = session.progress()
     if args.json:
         listed = [{"time": checkpoint.time, **checkpoint_to_json(checkpoint)} for checkpoint in checkpoints]
-        term.write(json.dumps({"session": log.name, "checkpoints": listed}, ensure_ascii=False))
+        term.write_json({"session": log.name, "checkpoints": listed})
     elif not checkpoints:
         term.say(printable(f"{log.name}: no progress recorded yet"))
     else:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import json
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -201,11 +200,7 @@ def _tool_compactions(
 
 
 def _events(
-    entries: Sequence[Entry],
-    known: int,
-    compacted: Sequence[_PlacedEvent],
-    keep_secrets: bool,
-    calls: bool,
+    entries: Sequence[Entry], known: int, compacted: Sequence[_PlacedEvent], keep_secrets: bool, calls: bool
 ) -> Iterator[Event]:
     """Yield the entries after the known ones as events, each compaction of the tool at its place."""
     waiting = deque(compacted)
@@ -229,7 +224,7 @@ def _call(entry: Entry, usage: Usage) -> Event:
 def _print_import(term: Terminal, imported: ImportResult, *, as_json: bool) -> None:
     if as_json:
         result = {"session": imported.ctx.session, "new_events": imported.events, "events": imported.head.seq}
-        term.write(json.dumps(result, ensure_ascii=False))
+        term.write_json(result)
         return
     new = count(imported.events, "new event") if imported.events else "nothing new"
     term.say(f"{imported.ctx.session}: {new}, {imported.head.seq:,} in all")

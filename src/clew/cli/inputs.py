@@ -166,7 +166,9 @@ def found_named(name: str) -> FoundSession | None:
     if len(hits) == 1 or len(exact) == 1:
         return (exact or hits)[0]
     if hits:
-        raise InputError(f"{name!r} matches {len(hits)} sessions", f"give one id: {_short_ids(hits)}")
+        alike = len({hit.short_id for hit in hits}) < len(hits)
+        ids = _name_list([str(hit.path) if alike else hit.short_id for hit in hits])
+        raise InputError(f"{name!r} matches {len(hits)} sessions", f"give one id: {ids}")
     if "." in name:
         return None  # a path that does not exist
     forms = {
@@ -175,11 +177,6 @@ def found_named(name: str) -> FoundSession | None:
     }
     suggestion = did_you_mean(name, forms)
     raise NotFound(f"no file and no session {name!r}", f"{suggestion}`clew sessions` lists them")
-
-
-def _short_ids(sessions: Sequence[FoundSession]) -> str:
-    alike = len({session.short_id for session in sessions}) < len(sessions)
-    return _name_list([str(session.path) if alike else session.short_id for session in sessions])
 
 
 def own_short_id(name: str) -> str:
@@ -250,8 +247,12 @@ def own_name(store: Store, name: str) -> str | None:
     named = [session.session for session in store.sessions(WORKSPACE)]
     if listed := [session for session in named if own_short_id(session) == begins]:
         return listed[0]
-    alike = (session for session in named if _begins_with(session, begins))
-    names = [session for session in alike if begins.startswith(OWN) or not session.startswith(OWN)]
+    wants_internal = begins.startswith(OWN)
+    names = [
+        session
+        for session in named
+        if _begins_with(session, begins) and (wants_internal or not session.startswith(OWN))
+    ]
     if len(names) > 1:
         advice = f"give more of its name: {_name_list(names)}"
         raise InputError(f"more than one session of clew's log begins with {begins!r}", advice)
@@ -272,6 +273,14 @@ def _begins_with(name: str, begins: str) -> bool:
     return is_enough and (rest.lower().startswith(wanted.lower()) or short_id(rest, tool) == wanted.lower())
 
 
+def existing_name(store: Store, name: str) -> str:
+    """Return the name of the session of clew's log that matches; raises ``NotFound``."""
+    found = own_name(store, name)
+    if found is None:
+        raise no_session(store, name)
+    return found
+
+
 def no_session(store: Store | None, name: str) -> NotFound:
     """Return the error for a session that is not in clew's log, with the nearest names."""
     names = [session.session for session in store.sessions(WORKSPACE)] if store else []
@@ -282,18 +291,19 @@ def no_session(store: Store | None, name: str) -> NotFound:
 
 
 def did_you_mean(name: str, known: Mapping[str, Iterable[str]]) -> str:
-    """Return "did you mean …?" with the most similar of these, each with its names; empty if none is similar.
+    """Return "did you mean …?" with the sessions that resemble a mistyped name; empty if none does.
 
-    Ids are often cut off, so names are compared only up to the length given.
+    ``known`` has the ids of each session. Ids are often cut off, so they are compared only up to the length
+    of what was typed, with and without their tool (``codex:019a4c`` and ``019a4c``).
     """
     text = name.removesuffix("…").lower()
 
-    def likeness(names: Iterable[str]) -> float:
-        forms = {form.lower() for name in names for form in (name, name.partition(":")[2]) if form}
+    def likeness(ids: Iterable[str]) -> float:
+        forms = {form.lower() for id_ in ids for form in (id_, id_.partition(":")[2]) if form}
         return max((SequenceMatcher(None, text, form[: len(text)]).ratio() for form in forms), default=0)
 
-    rated = sorted(((likeness(names), name) for name, names in known.items()), reverse=True)[:3]
-    near = [one_line(name, LONGEST_ID) for rate, name in rated if rate >= NEAR]
+    rated = sorted(((likeness(ids), session) for session, ids in known.items()), reverse=True)[:3]
+    near = [one_line(session, LONGEST_ID) for rate, session in rated if rate >= NEAR]
     return f"did you mean {' or '.join(near)}? " if near else ""
 
 
@@ -345,10 +355,8 @@ def _select(transcripts: Sequence[Transcript], wanted: str, name: str) -> Transc
     for session in transcripts:
         if session.id == wanted:
             return session
-    raise InputError(
-        f"no session {wanted!r} in {name}",
-        f"there {'is' if len(transcripts) == 1 else 'are'} {_ids(transcripts)}",
-    )
+    verb = "is" if len(transcripts) == 1 else "are"
+    raise InputError(f"no session {wanted!r} in {name}", f"there {verb} {_ids(transcripts)}")
 
 
 def _ids(transcripts: Sequence[Transcript]) -> str:

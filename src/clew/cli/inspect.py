@@ -12,15 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clew.cli.imports import import_export, import_transcript
-from clew.cli.inputs import (
-    WORKSPACE,
-    has_no_log,
-    is_path,
-    open_arguments,
-    open_index,
-    own_name,
-    the_store,
-)
+from clew.cli.inputs import WORKSPACE, has_no_log, is_path, open_arguments, open_index, own_name, the_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import escaped, printable
 from clew.cli.tool_sessions import EXAMPLE_NAME, ToolSessions, example_path

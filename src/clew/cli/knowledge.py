@@ -50,7 +50,7 @@ def _index(args: argparse.Namespace, term: Terminal) -> int:
         output = {"root": str(root), "documents": total}
         changes = {"added": list(update.added), "changed": list(update.changed), "gone": list(update.gone)}
         left_out = [{"path": path, "why": why} for path, why in update.left_out]
-        term.write(json.dumps({**output, **changes, "left_out": left_out}, ensure_ascii=False))
+        term.write_json({**output, **changes, "left_out": left_out})
     else:
         parts = ((update.added, "new"), (update.changed, "changed"), (update.gone, "gone"))
         news = ", ".join(f"{len(some)} {word}" for some, word in parts if some) or "nothing new"
@@ -69,7 +69,7 @@ def _list(args: argparse.Namespace, term: Terminal) -> int:
     rows = [row for row in rows if args.topic in (None, row[1].topic)]
     rows.sort(key=lambda row: (row[1].topic == REFERENCE, row[1].topic, row[0].root, row[1].path))
     if args.json:
-        term.write(json.dumps([_as_json(*row) for row in rows], ensure_ascii=False))
+        term.write_json([_as_json(*row) for row in rows])
     elif not rows:
         term.say(f"No documents. {ADVICE}.")
     else:
@@ -112,7 +112,7 @@ def _search(args: argparse.Namespace, term: Terminal) -> int:
     with the_store() as store, open_index(store) as index:
         hits = search_documents(index, WORKSPACE, query, folders, topics=[args.topic] if args.topic else ())
     if args.json:
-        term.write(json.dumps([_hit_json(hit) for hit in hits], ensure_ascii=False))
+        term.write_json([_hit_json(hit) for hit in hits])
     elif not hits:
         term.say("Nothing found.")
     else:

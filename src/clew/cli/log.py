@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import json
 import sys
+from dataclasses import asdict
 from itertools import chain
 
 from clew.chat.reports import stats_lines, stats_of
-from clew.cli.inputs import WORKSPACE, has_no_log, no_session, own_name, own_store, the_store
+from clew.cli.inputs import WORKSPACE, existing_name, has_no_log, own_store, the_store
 from clew.cli.stored import own_log
 from clew.cli.terminal import Terminal, private_file, refuse_existing
 from clew.cli.text import count, printable
@@ -30,10 +30,7 @@ def run_export(args: argparse.Namespace, term: Terminal) -> int:
     if args.output:
         refuse_existing(args.output, force=args.force)
     with the_store() as store:
-        name = own_name(store, args.session)
-        if name is None:
-            raise no_session(store, args.session)
-        ctx = Ctx(workspace=WORKSPACE, session=name)
+        ctx = Ctx(workspace=WORKSPACE, session=existing_name(store, args.session))
         if args.output is None:
             export_session(store, ctx, sys.stdout.buffer)
             return 0
@@ -81,7 +78,7 @@ def _as_json(report: AuditReport) -> str:
         }
         for session in report.sessions
     ]
-    flaws = [dataclasses.asdict(flaw) for flaw in report.flaws]
+    flaws = [asdict(flaw) for flaw in report.flaws]
     return json.dumps({"sound": report.sound, "sessions": sessions, "blobs": report.blobs, "flaws": flaws})
 
 

@@ -30,10 +30,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     """Draw each session of the file."""
     transcripts = open_arguments(args).sessions(term)
     if len(transcripts) > MOST_DRAWN and not args.all and not args.json:
-        text = (
-            f"{args.file} holds {len(transcripts)} sessions; --session ID draws one, --all draws every one:"
-        )
-        term.say(printable(text))
+        holds = f"{args.file} holds {len(transcripts)} sessions"
+        term.say(printable(f"{holds}; --session ID draws one, --all draws every one:"))
         for session in transcripts:
             term.say(f"  {one_line(session.id, LONGEST_ID):<72}{count(len(session.entries), 'message'):>16}")
         return 0
@@ -53,9 +51,9 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             own: JsonObject = {"tool_compactions": len(tool_compactions(session))}
             term.write(json.dumps({"session": session.id, **sight.to_json(), **own, **weighed.to_json()}))
         else:
-            term.print(
-                *([""] if number else []), *_picture(session, weighed, sight, counter, term.console().width)
-            )
+            if number:
+                term.print("")
+            term.print(*_picture(session, weighed, sight, counter, term.console().width))
     return 0
 
 
@@ -111,20 +109,12 @@ def _sizes(session: Transcript, result: Anatomy, sight: _WindowUse, counter: Tok
     share = f"{sight.now / sight.window:.0%} of the {sight.window:,} of {model}"
     lines = [Styled.assemble((f"{sight.now:,} tokens", "bold"), f"{kind}, {share}")]
     if sight.reported:
-        lines.append(
-            Styled(
-                f"the provider reported {sight.reported:,} for the last call, tool definitions included",
-                "dim",
-            )
-        )
+        text = f"the provider reported {sight.reported:,} for the last call, tool definitions included"
+        lines.append(Styled(text, "dim"))
     compactions = tool_compactions(session)
     if compactions:
-        times = count(len(compactions), "time")
-        lines.append(
-            Styled(
-                f"compacted {times} by its tool; {result.tokens:,} tokens in the whole thread, drawn below"
-            )
-        )
+        times, whole = count(len(compactions), "time"), f"{result.tokens:,} tokens in the whole thread"
+        lines.append(Styled(f"compacted {times} by its tool; {whole}, drawn below"))
     names = session.names()
     for compaction in compactions:
         sizes = str(compaction.sizes(counter))
@@ -145,14 +135,10 @@ def _bars(result: Anatomy, width: int) -> list[Styled]:
             continue
         share = tokens / max(1, result.tokens)
         row = Styled(f"{kind.letter} {kind.name:<15} {tokens:>9,} {share:>6.1%}  ")
-        row.append(_bar(share * room), style=kind.colour)
+        whole, eighths = divmod(int(share * room * 8), 8)
+        row.append(BAR * whole + PARTIAL[eighths].strip(), style=kind.colour)
         rows.append(row)
     return rows
-
-
-def _bar(cells: float) -> str:
-    whole = int(cells)
-    return BAR * whole + PARTIAL[int((cells - whole) * 8)].strip()
 
 
 def _legend(session: Transcript, width: int) -> list[Styled]:

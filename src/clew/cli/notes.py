@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 
-from clew.cli.inputs import WORKSPACE, no_session, own_name, own_store, the_store
+from clew.cli.inputs import WORKSPACE, existing_name, own_store, the_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.errors import NotFound
@@ -56,16 +55,15 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
                 _history(args, term, notebook)
             case "show":
                 _show(args, term, notebook.find(args.note))
-            case _:
-                _print_change(args, term, notebook, _change(notebook, args))
+            case action:
+                does = {"approve": notebook.approve, "reject": notebook.reject, "forget": notebook.forget}
+                note = does[action](notebook.find(args.note).id, trust=OPERATOR, why=args.why)
+                _print_change(args, term, notebook, note)
     return 0
 
 
 def _notebook(store: Store, args: argparse.Namespace) -> Notebook:
-    session = own_name(store, args.session) if args.session else None
-    if args.session and session is None:
-        raise no_session(store, args.session)
-    return Notebook(store, WORKSPACE, session)
+    return Notebook(store, WORKSPACE, existing_name(store, args.session) if args.session else None)
 
 
 def _add(notebook: Notebook, args: argparse.Namespace) -> Note:
@@ -83,17 +81,12 @@ def _add(notebook: Notebook, args: argparse.Namespace) -> Note:
     return notebook.add(draft)
 
 
-def _change(notebook: Notebook, args: argparse.Namespace) -> Note:
-    does = {"approve": notebook.approve, "reject": notebook.reject, "forget": notebook.forget}
-    return does[args.action](notebook.find(args.note).id, trust=OPERATOR, why=args.why)
-
-
 # Output ---------------------------------------------------------------------------------------------
 
 
 def _print_change(args: argparse.Namespace, term: Terminal, notebook: Notebook, note: Note) -> None:
     if args.json:
-        term.write(json.dumps(note_to_json(note), ensure_ascii=False))
+        term.write_json(note_to_json(note))
         return
     took_over = note.replaces if note.status is NoteStatus.APPROVED else ()
     instead = f", replacing {', '.join(took_over)}" if took_over else ""
@@ -108,7 +101,7 @@ def _list(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> None:
     if args.json:
         conflicts: list[Json] = [str(conflict) for conflict in active.conflicts]
         listed: list[Json] = [note_to_json(note) for note in notes]
-        term.write(json.dumps({"notes": listed, "conflicts": conflicts}, ensure_ascii=False))
+        term.write_json({"notes": listed, "conflicts": conflicts})
         return
     if not notes:
         term.say('No notes. `clew notes add "…"` adds one.')
@@ -137,7 +130,7 @@ def _words(note: Note) -> str:
 
 def _show(args: argparse.Namespace, term: Terminal, note: Note) -> None:
     if args.json:
-        term.write(json.dumps(note_to_json(note), ensure_ascii=False))
+        term.write_json(note_to_json(note))
         return
     for name, value in _facts(note):
         if value:
@@ -171,7 +164,7 @@ def _history(args: argparse.Namespace, term: Terminal, notebook: Notebook) -> No
     if not notes:
         raise NotFound(f"no note {args.note!r}", "`clew notes list --all` lists all of them")
     if args.json:
-        term.write(json.dumps([note_to_json(note) for note in notes], ensure_ascii=False))
+        term.write_json([note_to_json(note) for note in notes])
         return
     for note in notes:
         term.say(printable(f"{note.id} {_words(note)}"))

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
+import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
+from pathlib import PurePath
 
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
 from clew.errors import InputError
-from clew.proxy.launch import ANTHROPIC_VARIABLES, OPENAI_VARIABLES, upstream_url
-from clew.proxy.launch import run as run_program
 from clew.proxy.reactor import Compactions
 from clew.proxy.relay import Upstream
 from clew.proxy.server import ANTHROPIC_URL, OPENAI_URL, Proxy, Routes
 from clew.proxy.stats import Stats
 
+ANTHROPIC_VARIABLES = ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE")
+OPENAI_VARIABLES = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 SWITCH_SECONDS = 0.001
 """A stream waits at most this long for a compaction of another conversation; Python's default is 0.005."""
 
@@ -96,6 +100,39 @@ def _routes(args: argparse.Namespace) -> Routes:
         if not equals or not prefix.startswith("/"):
             raise InputError(f"{route!r} is not a route", "use --route /PREFIX=URL")
         by_prefix.append((prefix, Upstream.of(url)))
-    anthropic = args.anthropic or upstream_url(ANTHROPIC_VARIABLES, os.environ, ANTHROPIC_URL)
-    openai = args.openai or upstream_url(OPENAI_VARIABLES, os.environ, OPENAI_URL)
+    anthropic = args.anthropic or _upstream_url(ANTHROPIC_VARIABLES, ANTHROPIC_URL)
+    openai = args.openai or _upstream_url(OPENAI_VARIABLES, OPENAI_URL)
     return Routes(Upstream.of(anthropic), Upstream.of(openai), tuple(by_prefix))
+
+
+def _upstream_url(variables: Sequence[str], default: str) -> str:
+    """Return the address that the user's environment names for an API, without ``/v1``; else the default."""
+    named = next((value for name in variables if (value := os.environ.get(name))), "")
+    return named.rstrip("/").removesuffix("/v1") or default
+
+
+# The program behind the proxy -------------------------------------------------------------------------
+
+
+def arguments(url: str, command: Sequence[str]) -> list[str]:
+    """Return a command line that uses the proxy; Codex reads its address from its configuration only."""
+    program, *rest = command
+    if PurePath(program).stem == "codex":
+        return [program, "-c", f'openai_base_url="{url}/v1"', *rest]
+    return [program, *rest]
+
+
+def run_program(url: str, command: Sequence[str]) -> int:
+    """Run a program until it ends; return its exit status. Ctrl-C is left to the program."""
+    own = dict.fromkeys(ANTHROPIC_VARIABLES, url) | dict.fromkeys(OPENAI_VARIABLES, f"{url}/v1")
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        process = subprocess.Popen(arguments(url, command), env=os.environ | own)
+    except OSError as cause:
+        raise InputError(f"cannot run {command[0]!r} ({cause.strerror})", "check its name") from cause
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        status = process.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return 128 - status if status < 0 else status

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE, no_session, open_index, own_name, own_store
+from clew.cli.inputs import WORKSPACE, existing_name, open_index, own_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, MissingExtra, NotFound
@@ -44,7 +43,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             _catch_up(store, index, term)
             if embedder:
                 _embed(index, embedder, term, announce=args.embed)
-            args.session = args.session and _session(store, args.session)
+            args.session = args.session and existing_name(store, args.session)
             ctx = Ctx(workspace=WORKSPACE, session=args.session or NOWHERE)
             everywhere = args.all or load_settings().settings.recall_everywhere
             where = SearchScope.EVERYWHERE if everywhere else SearchScope.PROJECT
@@ -56,13 +55,6 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             elif args.query:
                 return _print_hits(args, term, memory, memory.search(args.query, _filters(args), args.limit))
     return 0
-
-
-def _session(store: Store, name: str) -> str:
-    value = own_name(store, name)
-    if value is None:
-        raise no_session(store, name)
-    return value
 
 
 def _resolve(memory: Memory, ref: str) -> Resolved:
@@ -129,7 +121,7 @@ def _bar(term: Terminal, what: str) -> Iterator[Callable[[int, int], None]]:
 def _print_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: list[Hit]) -> int:
     if args.json:
         listed: list[Json] = [_hit_to_json(memory, hit) for hit in hits]
-        term.write(json.dumps(listed, ensure_ascii=False))
+        term.write_json(listed)
     shown, outdated = {memory.ref(hit.entry) for hit in hits}, memory.outdated()
     for hit in hits if not args.json else ():
         entry = hit.entry
@@ -185,25 +177,17 @@ def _hit_to_json(memory: Memory, hit: Hit) -> JsonObject:
 
 def _print_opened(args: argparse.Namespace, term: Terminal, opened: Resolved) -> None:
     if args.json:
-        values: list[Json] = [
-            {
-                "ref": item.ref,
-                "time": item.time,
-                "role": item.role,
-                "trust": item.trust.label,
-                "text": item.text,
-            }
-            for item in opened.quotations
+        values = [
+            {"ref": one.ref, "time": one.time, "role": one.role, "trust": one.trust.label, "text": one.text}
+            for one in opened.quotations
         ]
-        body = {"ref": opened.ref, "what": opened.what, "holds": list(opened.holds), "quotations": values}
-        term.write(json.dumps(body, ensure_ascii=False))
+        head = {"ref": opened.ref, "what": opened.what, "holds": list(opened.holds)}
+        term.write_json({**head, "quotations": values})
         return
-    for quotation in opened.quotations:
-        about = dict.fromkeys(
-            filter(None, (quotation.role, quotation.trust.label, quotation.time, quotation.about))
-        )
-        term.say(printable(f"{quotation.ref}  ({', '.join(about)})"))
-        term.write(printable(quotation.text))
+    for one in opened.quotations:
+        about = dict.fromkeys(filter(None, (one.role, one.trust.label, one.time, one.about)))
+        term.say(printable(f"{one.ref}  ({', '.join(about)})"))
+        term.write(printable(one.text))
         term.say("")
     if opened.holds:
         term.note(printable(f"covers {opened.holds[0]} to {opened.holds[-1]}; --open prints them"))

@@ -86,31 +86,26 @@ def picture(
         name = fit_name(compaction.name, 60)
         unchanged = Styled(f"{name}: {size}; compacting would save nothing, so it is unchanged")
         return [unchanged, *([_row("takes", compaction.part)] if compaction.part else [])]
-    plan, report = compaction.outcome.plan, compaction.outcome.report
+    plan, dry_run = compaction.outcome.plan, compaction.dry_run
+    most = MOST_OPERATIONS if dry_run else MOST_LISTED if every_figure else 0  # of each list
     if compaction.digest:
         lines = [*digest_lines(compaction.digest, width), BLANK, *_head(compaction)]
     else:
         lines = [*_head(compaction), Styled(no_digest(compaction)), BLANK]
-    if every_figure or compaction.dry_run:
+    if every_figure or dry_run:
         lines += [*_bars(compaction, width), BLANK]
     lines += [*_rungs(plan.operations, plan.freed), *_digest_rows(compaction)]
-    if compaction.dry_run:
+    if dry_run:
         lines += _list_rows("plan", "", _operations(plan.operations), width, MOST_OPERATIONS)
-    most = MOST_OPERATIONS if compaction.dry_run else MOST_LISTED if every_figure else 0
     if every_figure or compaction.digest is None:
         lines += [BLANK, *_kept_rows(compaction, width)]
-    lines += [
-        BLANK,
-        *_leaving(report, width, most),
-        BLANK,
-        *_check_rows(compaction.outcome, width, every_figure),
-    ]
-    if every_figure or compaction.dry_run:
+    lines += [BLANK, *_leaving(compaction.outcome.report, width, most)]
+    lines += [BLANK, *_check_rows(compaction.outcome, width, every_figure)]
+    if every_figure or dry_run:
         lines.append(_row("cache", str(compaction.price)))
-    if most == 0:
-        lines.append(
-            _row("more", "--stats prints what fills the view, what was dropped and every check", "dim")
-        )
+    else:
+        more = "--stats prints what fills the view, what was dropped and every check"
+        lines.append(_row("more", more, "dim"))
     return [*lines, BLANK, *_what_next(compaction, out_path, width)]
 
 
@@ -323,7 +318,9 @@ def _check_rows(outcome: DecidedCompaction, width: int, each: bool) -> list[Styl
 def author(outcome: DecidedCompaction) -> str:
     """Return who wrote the digest, in how many attempts, and its cost."""
     last = outcome.attempts[-1].author if outcome.attempts else "clew"
-    how = ", ".join(f"{attempt.author} {attempt.outcome}{_reason(attempt)}" for attempt in outcome.attempts)
+    how = ", ".join(
+        f"{attempt.author} {attempt.outcome}{_why_failed(attempt)}" for attempt in outcome.attempts
+    )
     if not outcome.calls:
         return "by code, without a model" if last == "clew" else how
     usage = outcome.usage
@@ -331,7 +328,7 @@ def author(outcome: DecidedCompaction) -> str:
     return f"by {last} ({how}; {count(outcome.calls, 'call')}, {cost})"
 
 
-def _reason(attempt: DigestAttempt) -> str:
+def _why_failed(attempt: DigestAttempt) -> str:
     """Return why an attempt produced nothing to check."""
     return f" ({one_line(attempt.misses[0], 80)})" if attempt.outcome == "failed" and attempt.misses else ""
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 
 from clew.cli.handoff import newest_session
-from clew.cli.inputs import Input, conversation
-from clew.cli.stored import Log, open_log_or_input, own_log
+from clew.cli.inputs import Input
+from clew.cli.stored import Log, numbered, open_log_or_input, own_log
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError
 from clew.ledger import Ledger
-from clew.message import Item, JsonObject
+from clew.message import JsonObject
 from clew.rules.rule import Pin
 from clew.session import Session
 
@@ -37,7 +36,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     shown_rules = pins.all if args.all else pins.active
     if args.json:
         rules = [_to_json(pin) for pin in shown_rules]
-        term.write(json.dumps({"changed": changed or None, "rules": rules}, ensure_ascii=False))
+        term.write_json({"changed": changed or None, "rules": rules})
         return 0
     for pin in shown_rules:
         for line in _lines(pin, sign="*" if pin.id == changed else " "):
@@ -63,7 +62,7 @@ def _rescan(args: argparse.Namespace, term: Terminal, action: Sequence[str]) -> 
     if args.json:
         added, removed = ([_to_json(pin) for pin in pins] for pins in (changes.added, changes.removed))
         result = {"finder": changes.finder, "applied": args.apply, "added": added, "removed": removed}
-        term.write(json.dumps(result, ensure_ascii=False))
+        term.write_json(result)
         return 0
     for sign, pins in (("+", changes.added), ("-", changes.removed)):
         for pin in pins:
@@ -96,10 +95,9 @@ def _split(words: Sequence[str]) -> tuple[str, Sequence[str]]:
 def _change(session: Session, action: str, *words: str) -> Pin:
     if action == "add":
         return session.pin(words[0])
-    if not (pin := session.ledger.pins.get(words[0])).is_active:
-        raise InputError(
-            f"{words[0]} is no longer in force: {pin.status.value}", "`clew rules --all` lists it"
-        )
+    pin = session.ledger.pins.get(words[0])
+    if not pin.is_active:
+        raise InputError(f"{pin.id} is no longer in force: {pin.status.value}", "`clew rules --all` lists it")
     return session.unpin(words[0]) if action == "off" else session.edit_pin(*words)
 
 
@@ -108,8 +106,7 @@ def _ledger(source: Log | Input, term: Terminal) -> Ledger:
         with source.open() as session:
             return session.ledger
     ledger = Ledger()
-    entries = conversation(source.single_session(term))  # numbered as `clew expand` does
-    ledger.extend(Item(f"m{number}", entry.message) for number, entry in enumerate(entries, start=1))
+    ledger.extend(numbered(source.single_session(term)))
     return ledger
 
 
@@ -146,9 +143,8 @@ def run_pin(args: argparse.Namespace, term: Terminal) -> int:
     if args.confirm and args.rule:
         raise InputError("--confirm takes no rule", "leave out the text")
     if args.off and args.rule:
-        raise InputError(
-            "--off takes no new rule", "leave out the text, or use --in-place-of to change a rule"
-        )
+        advice = "leave out the text, or use --in-place-of to change a rule"
+        raise InputError("--off takes no new rule", advice)
     if args.in_place_of and not args.rule:
         raise InputError("--in-place-of needs the new text", "give the new text of the rule")
     with own_log(args.file) as log, log.open() as session:
@@ -159,7 +155,7 @@ def run_pin(args: argparse.Namespace, term: Terminal) -> int:
         if waiting:
             rules["waiting"] = [_pins_json(pin) for pin in waiting]
         data: JsonObject = {"changed": changed[0].id if changed else None, **rules}
-        term.write(json.dumps(data, ensure_ascii=False))
+        term.write_json(data)
         return 0
     for pin in active:
         mark = "*" if pin in changed else " "

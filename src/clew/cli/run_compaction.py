@@ -12,16 +12,7 @@ from functools import cache
 from itertools import takewhile
 from typing import TypeAlias, TypeVar
 
-from clew.budget import (
-    DEFAULT,
-    Asker,
-    Cache,
-    Compact,
-    CompactionPrice,
-    CompactionRequested,
-    Policy,
-    Stop,
-)
+from clew.budget import DEFAULT, Asker, Cache, Compact, CompactionPrice, CompactionRequested, Policy, Stop
 from clew.cli.progress import WatchedModel
 from clew.cli.stored import Log
 from clew.cli.text import count
@@ -94,8 +85,6 @@ class CompactReport:
     """Whether it is recorded in clew's log."""
     compaction_name: str | None = None
     """Its name in the log."""
-    keep: int | None = None
-    """The number of last messages to keep verbatim, if it was given."""
     model: ModelInfo = UNKNOWN
     with_model: bool = False
     """Whether a model writes the digest."""
@@ -151,15 +140,13 @@ def compact_stored(log: Log, options: CompactRequest) -> CompactReport:
         summariser=options.summariser,
     )
     if session.is_off:
-        raise InputError(
-            f"compaction of {log.name!r} is switched off", f"`clew on {log.name}` switches it on"
-        )
+        advice = f"`clew on {log.name}` switches it on"
+        raise InputError(f"compaction of {log.name!r} is switched off", advice)
     if options.whole and session.trace():
         raise InputError("--whole cannot compact what was compacted", f"first `clew undo {log.name} --all`")
     if options.whole and _follows_tool(log):
-        raise InputError(
-            "the log continues from what its tool left", "`clew compact FILE --whole` takes all of a file"
-        )
+        advice = "`clew compact FILE --whole` takes all of a file"
+        raise InputError("the log continues from what its tool left", advice)
     part = _stored_part(log, session)
     wire = wire_named(options.wire or _own_wire(log.name.partition(":")[0]))
     return _compact_session(session, log.name, options, wire, part, undoable=log.own)
@@ -170,17 +157,20 @@ def _compact_session(
 ) -> CompactReport:
     """Compact a session of the log (or only preview it) and return what is printed about it."""
     before = tuple(session.view())
+
+    def trial(target: int) -> Sequence[Item]:
+        preview = session.preview(target_tokens=target, focus=options.focus)
+        return apply(preview.plan, before) if preview else before
+
     target, reason = options.target_tokens, None
     if target is None and options.messages is None:
         target, reason = _default_target(before, session.counter, session.gauge, options)
     elif target is not None:
         reason = f"down to {target:,} tokens, as asked"
-        target = _target_as_sent(target, lambda aim: _preview(session, aim, options), wire, session.counter)
+        target = _target_as_sent(target, trial, wire, session.counter)
     asked = target is not None or options.messages is not None
     outcome = _compact_or_unchanged(
-        options,
-        lambda: _stored_outcome(session, target, options, reason) if asked else None,
-        lambda aim: _preview(session, aim, options),
+        options, lambda: _stored_outcome(session, target, options, reason) if asked else None, trial
     )
     after = apply(outcome.plan, before) if outcome and options.dry_run else session.view()
     digests = [compaction.digest for compaction in session.trace() if compaction.digest]
@@ -199,7 +189,6 @@ def _compact_session(
         dry_run=options.dry_run,
         undoable=undoable and outcome is not None and not options.dry_run,
         compaction_name=session.trace()[-1].name if outcome and not options.dry_run else None,
-        keep=options.keep,
         model=session.gauge.model,
         with_model=options.summariser is not None,
         part=part,
@@ -231,12 +220,6 @@ def _stored_outcome(
     return session.compact(
         target_tokens=target, focus=options.focus, messages=options.messages, reason=reason
     )
-
-
-def _preview(session: Session, target: int, options: CompactRequest) -> Sequence[Item]:
-    outcome = session.preview(target_tokens=target, focus=options.focus)
-    view = session.view()
-    return apply(outcome.plan, view) if outcome else view
 
 
 # A list that is only read ----------------------------------------------------------------------------
@@ -279,34 +262,10 @@ def compact_listed(name: str, transcript: Transcript, options: CompactRequest) -
         session.add(*(item.message for item in items))
         return _compact_session(session, name, options, wire, part, undoable=False)
     base = read_current(items, hidden, model)
-    listed = [item.message for item in items]
-
-    @cache  # the last trial is often the final result
-    def condensed(target: int, summariser: WatchedModel | None) -> CompactResult:
-        return compact(
-            listed,
-            previous=base,
-            summariser=summariser,
-            target_tokens=target,
-            model=model,
-            focus=options.focus,
-            policy=options.policy,
-        )
-
-    target = options.target_tokens
-    if target is None:
-        target, _ = _default_target(
-            base.items, counter, Gauge(model_info, options.policy, options.window), options
-        )
-    else:
-        target = _target_as_sent(target, lambda aim: condensed(aim, None).items, wire, counter)
-    watched_model = None if options.dry_run else options.summariser
-    work = _compact_or_unchanged(
-        options,
-        lambda: condensed(target, watched_model) if target is not None else None,
-        lambda aim: condensed(aim, None).items,
-    )
-    result = work or base
+    result = _compact_list(items, base, model, wire, options) or base
+    outcome = None
+    if result.plan and result.report:
+        outcome = DecidedCompaction(result.plan, result.report, result.attempts, result.usage, result.calls)
     return CompactReport(
         name=name,
         before=base.items,
@@ -315,14 +274,46 @@ def compact_listed(name: str, transcript: Transcript, options: CompactRequest) -
         counter=counter,
         window=options.window or model_info.window_tokens,
         wire=wire,
-        outcome=_listed_outcome(result),
+        outcome=outcome,
         digest=result.digest,
         dry_run=options.dry_run,
-        keep=options.keep,
         model=model_info,
         with_model=options.summariser is not None,
         part=part,
         is_current=is_current,
+    )
+
+
+def _compact_list(
+    items: Sequence[Item], base: CompactResult, model: str, wire: Wire, options: CompactRequest
+) -> CompactResult | None:
+    """Compact the messages of a list that was read as ``base``; None if they stay as they are."""
+    messages = [item.message for item in items]
+
+    @cache  # the last trial is often the final result
+    def compacted(target: int, summariser: WatchedModel | None) -> CompactResult:
+        return compact(
+            messages,
+            previous=base,
+            summariser=summariser,
+            target_tokens=target,
+            model=model,
+            focus=options.focus,
+            policy=options.policy,
+        )
+
+    def trial(target: int) -> Sequence[Item]:
+        return compacted(target, None).items
+
+    target, counter = options.target_tokens, counter_for(model)
+    if target is None:
+        gauge = Gauge(model_named(model), options.policy, options.window)
+        target, _ = _default_target(base.items, counter, gauge, options)
+    else:
+        target = _target_as_sent(target, trial, wire, counter)
+    summariser = None if options.dry_run else options.summariser
+    return _compact_or_unchanged(
+        options, lambda: None if target is None else compacted(target, summariser), trial
     )
 
 
@@ -333,12 +324,6 @@ def _listed_part(transcript: Transcript, counter: TokenCounter, is_current: bool
         return f"the whole conversation, as if its tool's {times} had not happened"
     now, whole = counter.count_all(transcript.current()), counter.count_all(transcript.full())
     return f"what its model sees after {times} of its tool: {now:,} of {whole:,} tokens; --whole takes all"
-
-
-def _listed_outcome(result: CompactResult) -> DecidedCompaction | None:
-    if result.plan is None or result.report is None:
-        return None
-    return DecidedCompaction(result.plan, result.report, result.attempts, result.usage, result.calls)
 
 
 def _default_target(

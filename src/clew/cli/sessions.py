@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -70,7 +69,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     rows = list_sessions(args.limit + 1, args.tool, args.project, args.days)
     more, rows = len(rows) > args.limit, rows[: args.limit]
     if args.json:
-        term.write(json.dumps([asdict(row) for row in rows], ensure_ascii=False))
+        term.write_json([asdict(row) for row in rows])
     elif not rows:
         term.say(
             "No sessions found. `clew formats` lists where clew looks; other files can be given by path."
@@ -217,7 +216,7 @@ def run_formats(args: argparse.Namespace, term: Terminal) -> int:
             {"name": format_.name, "title": format_.title, "locations": list(format_.locations)}
             for format_ in FORMATS.values()
         ]
-        term.write(json.dumps(rows, ensure_ascii=False))
+        term.write_json(rows)
         return 0
     width = max(map(len, FORMATS))
     if term.console().width < NARROW:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
@@ -42,13 +41,15 @@ if TYPE_CHECKING:
 
 
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+"""Where a word begins inside a name such as ``ToolCall``."""
 
 
 def record_to_json(record: Record) -> JsonObject:
     """Return a record as JSON; ``type`` says which: start, message, boundary, cleared, dropped or problem."""
     if isinstance(record, Entry):
         return {"type": "message", **message_to_plain_json(record.message), **_fields(record, but="message")}
-    return {"type": _name(record), **_fields(record)}
+    kind = _WORD.sub("_", type(record).__name__).lower()
+    return {"type": kind, **_fields(record)}
 
 
 def _fields(value: Record, but: str = "") -> JsonObject:
@@ -72,10 +73,6 @@ def _plain(item: object) -> Json:
             return {field.name: _plain(getattr(item, field.name)) for field in dataclasses.fields(item)}
         case _:
             return cast(Json, item)
-
-
-def _name(value: object) -> str:
-    return _WORD.sub("_", type(value).__name__).lower()
 
 
 FOLD_LINES = 12
@@ -105,7 +102,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             if isinstance(record, Problem) and not args.records:
                 term.note(printable(problem_line(record)))
             elif isinstance(record, Entry) or args.records:
-                term.write(json.dumps(record_to_json(record), ensure_ascii=False))
+                term.write_json(record_to_json(record))
         return 0
     with term.paged(not args.no_pager) as console:
         page = _Page(console, None if args.full or args.ref else FOLD_LINES)
@@ -118,20 +115,13 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
 def _only(source: Input, records: Sequence[Record], ref: str) -> Sequence[Record]:
     """Return one message of a view, with the session it belongs to."""
     if not source.is_clew:
-        raise InputError(
-            f"{source.name} is not a session of clew's log", f"`clew expand {source.name} {ref}` shows it"
-        )
-    shown = [
-        record
-        for record in records
-        if isinstance(record, Start) or (isinstance(record, Entry) and record.id == ref)
-    ]
-    if not any(isinstance(record, Entry) for record in shown):
-        raise NotFound(
-            f"{ref} is not in view",
-            "`clew expand` prints its sources, `clew trace` explains why it was dropped",
-        )
-    return shown
+        advice = f"`clew expand {source.name} {ref}` shows it"
+        raise InputError(f"{source.name} is not a session of clew's log", advice)
+    entries = [record for record in records if isinstance(record, Entry) and record.id == ref]
+    if not entries:
+        advice = "`clew expand` prints its sources, `clew trace` explains why it was dropped"
+        raise NotFound(f"{ref} is not in view", advice)
+    return [*(record for record in records if isinstance(record, Start)), *entries]
 
 
 def _of_session(records: Iterator[Record], session: str | None) -> Iterator[Record]:
@@ -215,7 +205,8 @@ class _Page:
         self._console.print(head)
         self._tools.update((call.call_id, call.name) for call in entry.message.calls)
         for part in entry.message.parts:
-            self._part(part, "hidden from its model" if _is_hidden(part, entry) else "")
+            is_hidden = isinstance(part, ToolResult) and part.call_id in entry.hidden_results
+            self._part(part, "hidden from its model" if is_hidden else "")
 
     def _part(self, part: Part, note: str = "", indent: int = INDENT) -> None:
         text, style = part_words(part, self._tools)
@@ -240,10 +231,6 @@ class _Page:
 def speaker(message: Message) -> str:
     """Return who wrote a message, whatever its role is."""
     return message.origin.value if message.origin is not Origin.SPOKEN else message.role.value
-
-
-def _is_hidden(part: Part, entry: Entry) -> bool:
-    return isinstance(part, ToolResult) and part.call_id in entry.hidden_results
 
 
 def _clock(time: str | None) -> str:

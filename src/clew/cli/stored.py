@@ -8,14 +8,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from clew.cli.inputs import WORKSPACE, Input, no_session, open_arguments, own_name, own_store
+from clew.cli.inputs import (
+    WORKSPACE,
+    Input,
+    conversation,
+    is_path,
+    no_session,
+    open_arguments,
+    own_name,
+    own_store,
+)
 from clew.errors import InputError, NotFound
 from clew.log import COMPACTION, REFUSAL, UNDO, import_session
 from clew.log.protocol import Ctx, Store
 from clew.log.store import MemoryStore
+from clew.message import Item
 from clew.session import Session
 from clew.session.history import PastCompaction, compaction_history
-from clew.transcripts import Source
+from clew.transcripts import Transcript
 
 ADVICE = "`clew sessions --tool clew` lists them, `clew import FILE` adds one"
 
@@ -47,7 +57,12 @@ def open_log_or_input(args: argparse.Namespace) -> Iterator[Log | Input]:
             yield log
             return
     source = open_arguments(args)
-    yield _import_export(source.source) if source.source and source.is_clew else source
+    if source.source and source.is_clew:
+        store = MemoryStore()
+        with source.source.on_disk() as path, Path(path).open("rb") as file:
+            yield Log(store, import_session(store, WORKSPACE, file).ctx, own=False)
+    else:
+        yield source
 
 
 @contextmanager
@@ -69,10 +84,8 @@ def own_log(name: str) -> Iterator[Log]:
     with _log_session(name) as log:
         if log is None:
             if _is_file(name):
-                raise NotFound(
-                    f"{name!r} is not a session of clew's log",
-                    "`clew import FILE` adds a file to the log",
-                )
+                what = f"{name!r} is not a session of clew's log"
+                raise NotFound(what, "`clew import FILE` adds a file to the log")
             with own_store() as store:
                 raise no_session(store, name)
         yield log
@@ -89,16 +102,13 @@ def _log_session(name: str) -> Iterator[Log | None]:
 
 
 def _is_file(name: str) -> bool:
-    return name == "-" or Path(name).exists()
+    return name == "-" or is_path(name)
 
 
-def _import_export(source: Source) -> Log:
-    store = MemoryStore()
-    with source.on_disk() as path, Path(path).open("rb") as file:
-        return Log(store, import_session(store, WORKSPACE, file).ctx, own=False)
-
-
-# Its compactions -------------------------------------------------------------------------------------
+def numbered(session: Transcript) -> list[Item]:
+    """Return the conversation of a file, its messages numbered as ``clew expand`` does."""
+    entries = conversation(session)
+    return [Item(f"m{number}", entry.message) for number, entry in enumerate(entries, start=1)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shlex
 import shutil
@@ -35,6 +36,10 @@ class Terminal:
     def write(self, text: str) -> None:
         """Write a line of machine-readable output."""
         self.out.write(f"{text}\n")
+
+    def write_json(self, value: object) -> None:
+        """Write a value as one line of JSON."""
+        self.write(json.dumps(value, ensure_ascii=False))
 
     def say(self, text: str) -> None:
         """Write lines for people: wrapped if the terminal is narrow."""

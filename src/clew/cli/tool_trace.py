@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 
 from rich.text import Text as Styled
@@ -34,7 +33,7 @@ def run_on_file(session: Transcript, args: argparse.Namespace, term: Terminal) -
     figures = [_Figures(compaction, counter, names) for compaction in compactions]
     if args.json:
         rows = [compaction.to_json() for compaction in figures]
-        term.write(json.dumps({"session": session.id, "tool_compactions": rows}, ensure_ascii=False))
+        term.write_json({"session": session.id, "tool_compactions": rows})
         return 0
     width = term.console().width
     times = f"compacted {count(len(compactions), 'time')}" if compactions else "not compacted"
@@ -66,7 +65,7 @@ def _print_summary(compaction: ToolCompaction, as_json: bool, term: Terminal) ->
     texts = [entry.message.text for entry in compaction.summary if entry.message.text]
     if as_json:
         fields = {"name": compaction.name, "summary": texts, "sealed": compaction.is_sealed}
-        term.say(json.dumps(fields, ensure_ascii=False))
+        term.write_json(fields)
     else:
         term.write(printable("\n\n".join(texts)) if texts else _unreadable(compaction))
 

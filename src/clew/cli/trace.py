@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import takewhile
@@ -13,7 +12,7 @@ from rich.text import Text as Styled
 from clew.cli import tool_trace
 from clew.cli.inputs import Input
 from clew.cli.report import author
-from clew.cli.stored import Log, RefusedCompaction, history, open_log_or_input, own_log, past_named, refusals
+from clew.cli.stored import Log, history, open_log_or_input, own_log, past_named, refusals
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.compaction.plan.digest import spans
@@ -59,7 +58,7 @@ def _list(log: Log, as_json: bool, term: Terminal) -> int:
             "compactions": [_to_json(item) for item in past],
             "refusals": [asdict(item) for item in refused],
         }
-        term.write(json.dumps(output, ensure_ascii=False))
+        term.write_json(output)
         return 0
     width = term.console().width
     for body in by_tool:
@@ -67,7 +66,8 @@ def _list(log: Log, as_json: bool, term: Terminal) -> int:
     for compaction in past:
         term.print(*_lines(compaction, width))
     for refusal in refused:
-        term.print(_refusal_line(refusal, width))
+        line = Styled.assemble(f"{'–':<{LABEL}}{_clock(refusal.time)}  ", ("✗ refused  ", "red"))
+        term.print(line.append(one_line(refusal.reason, max(20, width - line.cell_len))))
     if not (past or refused or by_tool):
         term.say(printable(f"{log.name}: never compacted"))
     return 0
@@ -95,7 +95,7 @@ def _report(log: Log, args: argparse.Namespace, term: Terminal) -> int:
         with log.open() as session:
             report = session.losses(args.report)
     if args.json:
-        term.say(json.dumps(report.to_json(), ensure_ascii=False))
+        term.write_json(report.to_json())
         return 0
     term.say(printable(render_report(report)))
     for item in report.lost if args.values else ():
@@ -107,7 +107,7 @@ def _explain(log: Log, ref: str, as_json: bool, term: Terminal) -> int:
     with log.open() as session:
         why = session.explain(ref)
     if as_json:
-        term.write(json.dumps(asdict(why), ensure_ascii=False))
+        term.write_json(asdict(why))
     else:
         term.say(printable(str(why)))
     return 0
@@ -128,27 +128,22 @@ def _lines(past: PastCompaction, width: int) -> Iterator[Styled]:
 
 def _details(past: PastCompaction) -> Iterator[tuple[str, str]]:
     """Yield the lines below a compaction, each with its label: reason, digest, author, checksum, attempts."""
-    compaction = past.compaction
-    yield "why", f"{compaction.plan.trigger}: {compaction.plan.reason}"
+    compaction, plan, digest = past.compaction, past.compaction.plan, past.compaction.digest
+    yield "why", f"{plan.trigger}: {plan.reason}"
     if compaction.focus:
         yield "focus", compaction.focus
-    if compaction.digest:
-        holds = (
-            f"{count(len(compaction.digest.claims), 'line')}, {count(len(compaction.digest.pins), 'rule')}"
-        )
-        folds = f", {', '.join(compaction.digest.folds)} in it" if compaction.digest.folds else ""
-        yield "digest", f"{compaction.digest.id} for {spans(compaction.digest.covers)}: {holds}{folds}"
-    freed = ", ".join(f"{rung.rung.value} {rung.tokens:,}" for rung in compaction.plan.freed)
-    yield "freed", f"{freed} (in {count(len(compaction.plan.operations), 'operation')})"
+    if digest:
+        holds = f"{count(len(digest.claims), 'line')}, {count(len(digest.pins), 'rule')}"
+        folds = f", {', '.join(digest.folds)} in it" if digest.folds else ""
+        yield "digest", f"{digest.id} for {spans(digest.covers)}: {holds}{folds}"
+    freed = ", ".join(f"{rung.rung.value} {rung.tokens:,}" for rung in plan.freed)
+    yield "freed", f"{freed} (in {count(len(plan.operations), 'operation')})"
     yield "written", author(compaction)
-    if compaction.digest:
-        prompt = f", prompt {compaction.digest.prompt_version}" if compaction.digest.prompt_version else ""
-        yield (
-            "checksum",
-            f"{compaction.digest.checksum[:SHOWN_HASH]}… of its messages (whole: --json){prompt}",
-        )
+    if digest:
+        prompt = f", prompt {digest.prompt_version}" if digest.prompt_version else ""
+        yield "checksum", f"{digest.checksum[:SHOWN_HASH]}… of its messages (whole: --json){prompt}"
     if compaction.shortened:
-        label = "" if compaction.digest else "checksum"
+        label = "" if digest else "checksum"
         shown = f"{compaction.shortened_checksum[:SHOWN_HASH]}… of what was shortened"
         yield label, f"{shown} (before): {spans(compaction.shortened)}"
     if compaction.tools:
@@ -164,11 +159,6 @@ def _status(past: PastCompaction) -> str:
     return f"✓ in force, taken into {past.folded_into}" if past.folded_into else "✓ in force"
 
 
-def _refusal_line(refusal: RefusedCompaction, width: int) -> Styled:
-    line = Styled.assemble(f"{'–':<{LABEL}}{_clock(refusal.time)}  ", ("✗ refused  ", "red"))
-    return line.append(one_line(refusal.reason, max(20, width - line.cell_len)))
-
-
 def _clock(time: str) -> str:
     return f"{time[:10]} {time[11:16]}"
 
@@ -177,7 +167,7 @@ def _clock(time: str) -> str:
 
 
 def _to_json(past: PastCompaction) -> JsonObject:
-    compaction = past.compaction
+    compaction, plan, digest = past.compaction, past.compaction.plan, past.compaction.digest
     return {
         "name": past.name,
         "event": compaction.seq,
@@ -185,20 +175,20 @@ def _to_json(past: PastCompaction) -> JsonObject:
         "in_force": past.in_force,
         "undone": past.undone,
         "folded_into": past.folded_into,
-        "trigger": compaction.plan.trigger,
-        "reason": compaction.plan.reason,
+        "trigger": plan.trigger,
+        "reason": plan.reason,
         "focus": compaction.focus,
-        "tokens_before": compaction.plan.tokens_before,
-        "tokens_after": compaction.plan.tokens_after,
-        "target_tokens": compaction.plan.target_tokens,
-        "freed": to_json(compaction.plan.freed),
-        "digest": compaction.digest.id if compaction.digest else None,
+        "tokens_before": plan.tokens_before,
+        "tokens_after": plan.tokens_after,
+        "target_tokens": plan.target_tokens,
+        "freed": to_json(plan.freed),
+        "digest": digest.id if digest else None,
         "covers": spans(compaction.covers) or None,
-        "author": compaction.digest.author if compaction.digest else None,
+        "author": digest.author if digest else None,
         "checksum": compaction.checksum or None,
         "shortened": spans(compaction.shortened) or None,
         "shortened_checksum": compaction.shortened_checksum or None,
-        "prompt_version": compaction.digest.prompt_version if compaction.digest else None,
+        "prompt_version": digest.prompt_version if digest else None,
         "tools": [*compaction.tools],
         "lost": to_json(compaction.report.lost),
         "kept_values": [*compaction.report.kept_values],
@@ -224,7 +214,7 @@ def run_undo(args: argparse.Namespace, term: Terminal) -> int:
         }
     if args.json:
         output = {"session": log.name, "undone": [_undo_json(item) for item in undone], "in_force": left}
-        term.write(json.dumps({**output, "tokens": sizes}, ensure_ascii=False))
+        term.write_json({**output, "tokens": sizes})
         return 0
     for compaction in undone:
         when = compaction.time[:16].replace("T", " ")

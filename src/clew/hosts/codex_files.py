@@ -81,13 +81,7 @@ def add_server(base: bytes | None, server: Sequence[str]) -> bytes:
             "config.toml already has an MCP server named clew", "remove [mcp_servers.clew] and try again"
         )
     args = ", ".join(map(_toml, server[1:]))
-    block = [
-        _BEGIN,
-        "[mcp_servers.clew]",
-        f"command = {_toml(server[0])}",
-        f"args = [{args}]",
-        _END,
-    ]
+    block = [_BEGIN, "[mcp_servers.clew]", f"command = {_toml(server[0])}", f"args = [{args}]", _END]
     gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
     return (text + gap + "\n".join(block) + "\n").encode()
 

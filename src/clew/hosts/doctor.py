@@ -62,11 +62,8 @@ def _host(host: Host, computer: Computer) -> Iterator[DoctorFinding]:
     version = _version(program) if program else ""
     tried = f"tested with {host.tried}" + (f", installed is {version}" if version else "")
     if missing := to_install(host, computer):
-        yield DoctorFinding(
-            host.name,
-            Verdict.BAD,
-            f"incomplete or out of date ({missing[0].path}): `clew install {host.name}`",
-        )
+        stale = f"incomplete or out of date ({missing[0].path}): `clew install {host.name}`"
+        yield DoctorFinding(host.name, Verdict.BAD, stale)
     else:
         yield DoctorFinding(host.name, Verdict.GOOD, f"installed; {tried}")
     if not program:

@@ -20,7 +20,14 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clew.hosts.session_notes import SessionNote, log_failure, read_note, write_note
+from clew.hosts.session_notes import (
+    CurrentSession,
+    SessionNote,
+    format_of,
+    log_failure,
+    read_note,
+    write_note,
+)
 
 if TYPE_CHECKING:
     from clew.hosts.reminder import WorkState
@@ -85,7 +92,6 @@ def _host_pid() -> int:
 
 def _compute_state(note: SessionNote) -> tuple[SessionNote, WorkState]:
     """Read the transcript and write a note with what must stay in view."""
-    from clew.hosts.current import format_of
     from clew.hosts.reminder import reminder
     from clew.hosts.session_state import read_session, work_state
 
@@ -155,7 +161,6 @@ def _left_out(note: SessionNote, summary: object) -> str:
 
 def _last_summary(note: SessionNote) -> str | None:
     """Return the last summary in a host's transcript."""
-    from clew.hosts.current import format_of
     from clew.hosts.session_state import read_session
     from clew.message import Origin
 
@@ -203,7 +208,6 @@ def _messages_compaction(_: str, event: Event) -> str:
 def _tool_call(tool: str, event: Event) -> str:
     """Run a tool that a plug-in registered, for a host without MCP."""
     from clew.errors import ClewError
-    from clew.hosts.current import CurrentSession
     from clew.hosts.tools import SessionTools
 
     note = _updated_note(tool, event)

@@ -168,7 +168,9 @@ def to_uninstall(host: Host, computer: Computer) -> list[FileChange]:
     without = {target.path: target.without for target in _target_files(host, computer)}
     for written_file in _read_record(host.name):
         if written_file.path not in without:  # written by an older version
-            without[written_file.path] = _without_clew(written_file.path, written_file, None)
+            without[written_file.path] = _without_clew(
+                written_file.path, written_file, lambda current: current
+            )
     changes = [FileChange(path, _current(path), content) for path, content in without.items()]
     return [change for change in changes if change.before != change.after]
 
@@ -204,34 +206,32 @@ def _target_files(host: Host, computer: Computer) -> Iterator[_TargetFile]:
         folder = host.folder(computer)
         for name, data in _template(host.name):
             path = folder / name
-            known_file = record.get(path)
-            yield _TargetFile(path, _without_clew(path, known_file, _nothing if known_file else None), data)
+            # A file that clew wrote is all clew's, also if it was changed since; another one stays as it is.
+            remove = (lambda _current: None) if path in record else (lambda current: current)
+            yield _TargetFile(path, _without_clew(path, record.get(path), remove), data)
     for part in host.parts(computer):
         without = _without_clew(part.path, record.get(part.path), part.remove)
         yield _TargetFile(part.path, without, part.add(without))
 
 
 def _without_clew(
-    path: Path, written_file: _WrittenFile | None, remove: Callable[[bytes], bytes | None] | None
+    path: Path, written_file: _WrittenFile | None, remove: Callable[[bytes], bytes | None]
 ) -> bytes | None:
-    """Return a file's content without clew: the recorded one, or without our part if it was changed since."""
+    """Return a file's content without clew: the recorded one, or what ``remove`` leaves if it was changed."""
     current = _current(path)
     if written_file and current is not None and _digest(current) == written_file.digest:
         return written_file.before
-    return current if current is None or remove is None else remove(current)
-
-
-def _nothing(_: bytes) -> None:
-    """Return the content without clew of a file that is entirely ours."""
+    return None if current is None else remove(current)
 
 
 def _template(name: str) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a plug-in, with the command of this installation filled in."""
     for path, file in _walk(resources.files("clew.hosts") / "plugins" / name):
-        yield path, _insert_path(name, file.read_text("utf-8")).encode()
+        yield path, _fill_in(name, file.read_text("utf-8")).encode()
 
 
 def _walk(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversable]]:
+    """Yield the files below a folder, each with its path from there."""
     for file in sorted(folder.iterdir(), key=lambda item: item.name):
         if file.is_dir():
             yield from _walk(file, f"{above}{file.name}/")
@@ -239,20 +239,19 @@ def _walk(folder: Traversable, above: str = "") -> Iterator[tuple[str, Traversab
             yield f"{above}{file.name.removesuffix('.txt')}", file
 
 
-def _insert_path(host: str, text: str) -> str:
+def _fill_in(host: str, text: str) -> str:
     """Return a template with the path of this clew for the bare command, and with its tools."""
     own = command()
     hook = json.dumps(shlex.join([*own, "hook", host]))
     server = f'"command": {json.dumps(own[0])}, "args": {json.dumps([*own[1:], "mcp"])}'
     text = text.replace(f'"clew hook {host}"', hook).replace('"command": "clew", "args": ["mcp"]', server)
     text = text.replace('CLEW = ["clew"]', f"CLEW = {json.dumps(own)}")
-    if "const TOOLS: any[] = [];" in text:
+    tools = "const TOOLS: any[] = "
+    if f"{tools}[];" in text:
         from clew.hosts.tools import definitions
 
         listed = [block for block in definitions() if block["annotations"]["readOnlyHint"]]
-        text = text.replace(
-            "const TOOLS: any[] = [];", f"const TOOLS: any[] = {json.dumps(listed, indent=2)};"
-        )
+        text = text.replace(f"{tools}[];", f"{tools}{json.dumps(listed, indent=2)};")
     return text
 
 
@@ -286,15 +285,11 @@ def _record_path(name: str) -> Path:
 
 
 def _write_record(name: str, files: Sequence[_WrittenFile], folders: Iterable[Path]) -> None:
-    value: list[dict[str, Any]] = [
-        {
-            "path": str(file.path),
-            "before": None if file.before is None else base64.b64encode(file.before).decode(),
-            "digest": file.digest,
-        }
-        for file in files
-    ]
-    record = {"version": 1, "files": value, "folders": sorted(map(str, folders))}
+    listed: list[dict[str, Any]] = []
+    for file in files:
+        before = None if file.before is None else base64.b64encode(file.before).decode()
+        listed.append({"path": str(file.path), "before": before, "digest": file.digest})
+    record = {"version": 1, "files": listed, "folders": sorted(map(str, folders))}
     write_whole(_record_path(name), json.dumps(record, indent=1).encode())
 
 
@@ -312,19 +307,15 @@ def _made_folders(name: str) -> set[Path]:
 
 def _read_record(name: str) -> list[_WrittenFile]:
     """Return the files that an installation wrote, with their content from before it."""
+    files = []
     try:
-        files = json.loads(_record_path(name).read_bytes())["files"]
-        return [
-            _WrittenFile(
-                Path(file["path"]),
-                None if file["before"] is None else base64.b64decode(file["before"]),
-                file["digest"],
-            )
-            for file in files
-        ]
+        for file in json.loads(_record_path(name).read_bytes())["files"]:
+            before = None if file["before"] is None else base64.b64decode(file["before"])
+            files.append(_WrittenFile(Path(file["path"]), before, file["digest"]))
     except FileNotFoundError:
         return []
     except (ValueError, KeyError, TypeError) as cause:
         raise InputError(
             f"{_record_path(name)} cannot be read ({cause})", "move it away and install again"
         ) from cause
+    return files

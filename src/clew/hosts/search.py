@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 
 from clew.errors import ClewError, InputError, NotFound
-from clew.hosts.current import CurrentSession, project_sessions
-from clew.hosts.session_state import HostSession, flat, indented, read_session
+from clew.hosts.session_notes import CurrentSession, project_sessions
+from clew.hosts.session_state import flat, indented, read_session
 from clew.log import message_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
@@ -82,7 +82,7 @@ class ProjectSearch:
             for session in sessions:
                 self._catch_up(session)
         filters = Filters(sessions=tuple(session.session for session in sessions), kinds=TURN_KINDS)
-        if found := search_text(self._memory(), query, limit, filters):
+        if found := search_text(self._memory(self.current.session), query, limit, filters):
             return found
         return "Nothing found." + ("" if whole_project else " scope=project searches earlier sessions too.")
 
@@ -93,15 +93,12 @@ class ProjectSearch:
             lines = self._lines[self.current.session]
             ref = f"m{lines.index(int(ref[1:])) + 1}" if int(ref[1:]) in lines else ref
         try:
-            quotations = self._memory().open(ref, 0).quotations
+            quotations = self._memory(self.current.session).open(ref, 0).quotations
         except NotFound as cause:
             raise NotFound(cause.detail, "find its reference with recall") from cause
         return "\n".join(f"[{quotation.ref}, {quotation.role}] {quotation.text}" for quotation in quotations)
 
-    def _memory(self) -> Memory:
-        return self._memory_of(self.current.session)
-
-    def _memory_of(self, session: str) -> Memory:
+    def _memory(self, session: str) -> Memory:
         return open_memory(self._store, Ctx(workspace=WORKSPACE, session=session), index=self._index)
 
     def _other_sessions(self) -> Iterator[CurrentSession]:
@@ -125,18 +122,16 @@ class ProjectSearch:
             self._index.close()
             self._start()
             known = ()
-        self._append(session.session, host_session, len(known))
+        ctx = Ctx(workspace=WORKSPACE, session=session.session)
+        new = host_session.entries[len(known) :]
+        if new:
+            events = [message_event(mask_message(entry.message), {}) for entry in new]
+            self._store.append(ctx, events, self._store.head(ctx))
+        self._memory(session.session).catch_up()
         self._known[session.session] = ids
         self._lines[session.session] = [entry.line for entry in host_session.entries]
         self._sizes[session.path] = size
         return went_back
-
-    def _append(self, session: str, host_session: HostSession, start: int) -> None:
-        ctx = Ctx(workspace=WORKSPACE, session=session)
-        events = [message_event(mask_message(entry.message), {}) for entry in host_session.entries[start:]]
-        if events:
-            self._store.append(ctx, events, self._store.head(ctx))
-        self._memory_of(session).catch_up()
 
 
 def search_text(memory: Memory, query: str, limit: int, filters: Filters) -> str:

@@ -1,19 +1,23 @@
-"""Notes that the hook and the MCP server of one session share: small files in clew's own folder.
+"""Which session a host is working on, and the notes that its hook and its MCP server share.
 
-A note holds which session a host process works on, what must stay in view after its last compaction, and the
-user's changes to its rules. It is written atomically.
+A note is a small file in clew's own folder: which session a host process works on, what must stay in view
+after its last compaction, and the user's changes to its rules. It is written atomically.
 """
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import re
 import time
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from clew.errors import NotFound
 from clew.settings import clew_home
 
 MOST_NOTES = 200
@@ -79,7 +83,9 @@ def write_note(note: SessionNote) -> None:
     is_new = not path.exists()
     write_whole(path, json.dumps(asdict(replace(note, time=time.time())), ensure_ascii=False).encode())
     if is_new:
-        _forget_old(path.parent)
+        notes = sorted(path.parent.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for old in notes[MOST_NOTES:]:
+            old.unlink(missing_ok=True)
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -90,12 +96,6 @@ def write_whole(path: Path, data: bytes) -> None:
         file.write(data)
     Path(file.name).chmod(mode)
     Path(file.name).replace(path)
-
-
-def _forget_old(folder: Path) -> None:
-    notes = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in notes[MOST_NOTES:]:
-        path.unlink(missing_ok=True)
 
 
 def newest_note(directory: str, host_pid: int) -> SessionNote | None:
@@ -117,3 +117,75 @@ def log_failure(what: str) -> None:
             file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {os.getpid()} {what.rstrip()}\n")
     except OSError:
         return
+
+
+# The current session ---------------------------------------------------------------------------------
+
+MOST_LOOKED_AT = 200
+"""How many of the newest sessions of this computer are searched for those of a folder."""
+_FORMATS = {"gemini": "gemini-cli"}
+"""Hosts whose session format has a different name."""
+
+
+def format_of(tool: str) -> str:
+    """Return the name of the format in which a host writes its sessions."""
+    return _FORMATS.get(tool, tool)
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentSession:
+    """A session file of a host."""
+
+    tool: str
+    session: str
+    path: Path
+    directory: str
+
+    @property
+    def format(self) -> str:
+        """Return the name of its format."""
+        return format_of(self.tool)
+
+
+def current_session(directory: str, env: Mapping[str, str] = os.environ) -> CurrentSession:
+    """Return the session a host in this folder works on: of several, the one written to last.
+
+    It is named by the host's environment or by the hook's note; else it is the newest of the folder.
+    """
+    directory = env.get("CLAUDE_PROJECT_DIR") or directory
+    sessions = [session for session in (_from_environment(directory, env), _from_note(directory)) if session]
+    if sessions:
+        return max(sessions, key=lambda item: item.path.stat().st_mtime)
+    newest = next(project_sessions(directory), None)
+    if newest is None:
+        raise NotFound(
+            f"no agent session found for {directory}", "start the agent there, or see `clew sessions`"
+        )
+    return newest
+
+
+def _from_environment(directory: str, env: Mapping[str, str]) -> CurrentSession | None:
+    session = env.get("CLAUDE_CODE_SESSION_ID", "")
+    if not session or "/" in session:
+        return None
+    home = Path(env.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    path = next(home.glob(f"projects/*/{glob.escape(session)}.jsonl"), None)
+    return CurrentSession("claude-code", session, path, directory) if path else None
+
+
+def _from_note(directory: str) -> CurrentSession | None:
+    note = newest_note(directory, os.getppid())
+    if note is None or not note.transcript or not Path(note.transcript).exists():
+        return None
+    return CurrentSession(note.tool, note.session, Path(note.transcript), directory)
+
+
+def project_sessions(directory: str) -> Iterator[CurrentSession]:
+    """Yield the sessions of a folder, the newest first."""
+    from clew.transcripts.discover import find_sessions
+
+    tools = {name: tool for tool, name in _FORMATS.items()}
+    for session in islice(find_sessions(), MOST_LOOKED_AT):
+        if session.project == directory:
+            tool = tools.get(session.format, session.format)
+            yield CurrentSession(tool, session.session_id or session.path.stem, session.path, directory)

@@ -182,10 +182,10 @@ def ledger_state(ledger: Ledger, directory: str = "", by_hand: ManualRules = Man
     run = ledger.last_run
     return WorkState(
         rules=tuple(_rule_lines(ledger, by_hand)),
-        goal=_goal(ledger),
-        open=tuple(_open(ledger))[:MOST_OPEN],
-        files=tuple(_files(ledger, directory))[:MOST_FILES],
-        failures=tuple(_failures(ledger)),
+        goal=_goal_line(ledger),
+        open=tuple(_open_lines(ledger))[:MOST_OPEN],
+        files=tuple(_changed_files(ledger, directory))[:MOST_FILES],
+        failures=tuple(_failure_lines(ledger)),
         tests=flat(f"{run.command}: {run.failed} failed", LONGEST_LINE) if run else "",
     )
 
@@ -209,15 +209,14 @@ def _rule_lines(ledger: Ledger, by_hand: ManualRules) -> Iterator[ReminderLine]:
             yield ReminderLine(ref, f'"{flat(pin.quote, LONGEST_RULE)}"')
 
 
-def _goal(ledger: Ledger) -> ReminderLine | None:
-    goal = ledger.goal
-    if goal is None:
+def _goal_line(ledger: Ledger) -> ReminderLine | None:
+    if ledger.goal is None:
         return None
-    kind = "the approved plan: " if goal.kind is GoalKind.PLAN else ""
-    return ReminderLine(goal.source.message, f'{kind}"{flat(goal.quote, LONGEST_LINE)}"')
+    kind = "the approved plan: " if ledger.goal.kind is GoalKind.PLAN else ""
+    return ReminderLine(ledger.goal.source.message, f'{kind}"{flat(ledger.goal.quote, LONGEST_LINE)}"')
 
 
-def _open(ledger: Ledger) -> Iterator[ReminderLine]:
+def _open_lines(ledger: Ledger) -> Iterator[ReminderLine]:
     goal = ledger.goal.quote if ledger.goal else ""
     loops = [loop for loop in ledger.loops.open if loop.kind in _OPEN_ORDER and loop.text not in goal]
     for loop in sorted(loops, key=lambda loop: _OPEN_ORDER[loop.kind]):
@@ -225,14 +224,14 @@ def _open(ledger: Ledger) -> Iterator[ReminderLine]:
         yield ReminderLine(loop.source.message, f"{loop.kind.value}: {flat(loop.text, LONGEST_LINE)}{status}")
 
 
-def _files(ledger: Ledger, directory: str) -> Iterator[str]:
+def _changed_files(ledger: Ledger, directory: str) -> Iterator[str]:
     """Yield the changed files, latest first; paths inside the project are relative to it."""
     for artifact in reversed(ledger.artifacts.changed):
         inside = directory and artifact.name.startswith(f"{directory}/")
         yield flat(artifact.name[len(directory) + 1 :] if inside else artifact.name, LONGEST_LINE)
 
 
-def _failures(ledger: Ledger) -> Iterator[ReminderLine]:
+def _failure_lines(ledger: Ledger) -> Iterator[ReminderLine]:
     for item in [failure for failure in ledger.failures if not failure.is_fixed][-MOST_FAILURES:]:
         text = " / ".join(line.strip() for line in item.lines[:2])
         source = item.sources[-1] if item.sources else item.attempts[-1]

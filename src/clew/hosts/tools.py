@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from clew.errors import InputError
-from clew.hosts.current import CurrentSession, current_session
-from clew.hosts.session_notes import read_note, write_note
+from clew.hosts.session_notes import CurrentSession, current_session, read_note, write_note
 
 if TYPE_CHECKING:
     from clew.hosts.search import ProjectSearch
@@ -75,15 +75,14 @@ class SessionTools:
         ``consent`` is the user's answer, None if they were not asked yet. Raises ``NeedsConsent`` with
         the question, or a ``ClewError`` that says what is wrong with the call.
         """
+        text = partial(_text, arguments)
         tools: dict[str, Callable[[], str]] = {
             "recall": lambda: self._recall(arguments),
-            "expand": lambda: self._expand(arguments),
+            "expand": lambda: page_text(self._searching().expand(text("ref")), arguments.get("start") or 0),
             "rules": self.rules,
             "progress": self.progress,
-            "pin": lambda: self._pin(_text(arguments, "quote"), arguments.get("remove") is True, consent),
-            "remember": lambda: self._remember(
-                _text(arguments, "text"), arguments.get("forget") is True, consent
-            ),
+            "pin": lambda: self._pin(text("quote"), arguments.get("remove") is True, consent),
+            "remember": lambda: self._remember(text("text"), arguments.get("forget") is True, consent),
         }
         if name not in tools:
             raise InputError(f"unknown tool {name!r}", f"use one of {', '.join(tools)}")
@@ -108,9 +107,6 @@ class SessionTools:
             checked_limit(arguments.get("limit") or 5),
             whole_project=arguments.get("scope") == "project",
         )
-
-    def _expand(self, arguments: Mapping[str, Any]) -> str:
-        return page_text(self._searching().expand(_text(arguments, "ref")), arguments.get("start") or 0)
 
     def _searching(self) -> ProjectSearch:
         from clew.hosts.search import ProjectSearch
@@ -168,7 +164,7 @@ class SessionTools:
     def _pin(self, quote: str, remove: bool, consent: bool | None) -> str:
         note = read_note(self.current.tool, self.current.session)
         what = "No longer put back after a compaction" if remove else "Put back after every compaction"
-        if not self._require_consent(f'{what}: "{quote}"?', consent):
+        if not _require_consent(f'{what}: "{quote}"?', consent):
             return "The user declined: nothing was changed."
         pinned = tuple(text for text in note.pinned if _plain(text) != _plain(quote))
         taken_off = tuple(text for text in note.taken_off if _plain(text) != _plain(quote))
@@ -183,7 +179,7 @@ class SessionTools:
     def _remember(self, text: str, forget: bool, consent: bool | None) -> str:
         if forget:
             return self._forget(text, consent)
-        if not self._require_consent(f'Keep for later sessions of this project: "{text}"?', consent):
+        if not _require_consent(f'Keep for later sessions of this project: "{text}"?', consent):
             return "The user declined: nothing was kept."
         from clew.hosts.search import remember
 
@@ -193,14 +189,16 @@ class SessionTools:
         from clew.hosts.search import find_note, forget
 
         note = find_note(name, self.current.directory)
-        if not self._require_consent(f'No longer keep for this project: "{note.text}"?', consent):
+        if not _require_consent(f'No longer keep for this project: "{note.text}"?', consent):
             return "The user declined: nothing was changed."
         return forget(note)
 
-    def _require_consent(self, question: str, consent: bool | None) -> bool:
-        if consent is None:
-            raise NeedsConsent(question)
-        return consent
+
+def _require_consent(question: str, consent: bool | None) -> bool:
+    """Return the user's answer; raise ``NeedsConsent`` if they were not asked yet."""
+    if consent is None:
+        raise NeedsConsent(question)
+    return consent
 
 
 def checked_limit(limit: object) -> int:

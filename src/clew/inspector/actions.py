@@ -16,7 +16,7 @@ from clew.inspector.context import view_tokens
 from clew.inspector.history import find, report_to_json
 from clew.inspector.preview import leaving
 from clew.inspector.session_pool import OpenSession, SessionPool
-from clew.inspector.transcript import message_at
+from clew.inspector.transcript import message_of, stored_message
 from clew.memory.notes import Category, Draft, NoteScope, note_to_json
 from clew.memory.notes.rules import key_of
 from clew.message import Json, JsonObject, Trust, fixed_prefix, message_number, words
@@ -57,7 +57,7 @@ def _target(handle: OpenSession, fields: Fields) -> int | None:
         return None
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InputError("target_tokens must be a number above zero")
-    beyond = _beyond_target(handle)
+    beyond = _prompt_tokens(handle) + handle.unlogged_tokens(handle.message_index.upto)
     if value <= beyond:
         what = f"{beyond:,} tokens are the system prompt and what the log does not contain"
         raise InputError(f"{what}, which no compaction removes", f"give a target above {beyond:,}")
@@ -65,7 +65,7 @@ def _target(handle: OpenSession, fields: Fields) -> int | None:
 
 
 class CompactArguments(TypedDict):
-    """The keyword arguments of ``Session.compact``."""
+    """The keyword arguments of ``Session.compact``: a range of messages, or a target for the whole view."""
 
     target_tokens: int | None
     focus: str | None
@@ -73,7 +73,6 @@ class CompactArguments(TypedDict):
 
 
 def _compact_arguments(handle: OpenSession, fields: Fields) -> CompactArguments:
-    """Return what to compact: a range, or the whole view to a target."""
     messages, focus = split_range(text_of(fields, "focus")) if fields.get("focus") else (None, None)
     target = None if messages else _target(handle, fields)
     return {"target_tokens": target, "focus": focus, "messages": messages}
@@ -82,12 +81,10 @@ def _compact_arguments(handle: OpenSession, fields: Fields) -> CompactArguments:
 # Compaction ------------------------------------------------------------------------------------------
 
 
-def _beyond_target(handle: OpenSession) -> int:
-    """Return the tokens of the view that a target of ``Session.compact`` leaves out."""
-    session = handle.session
-    items = session.view()
-    prompt = sum(session.counter.count(item.message) for item in items[: fixed_prefix(items)])
-    return prompt + handle.unlogged_tokens(handle.message_index.upto)
+def _prompt_tokens(handle: OpenSession) -> int:
+    """Return the tokens of the system prompt, which a target of ``Session.compact`` leaves out."""
+    items, counter = handle.session.view(), handle.session.counter
+    return sum(counter.count(item.message) for item in items[: fixed_prefix(items)])
 
 
 def _preview(handle: OpenSession, fields: Fields) -> JsonObject:
@@ -129,9 +126,9 @@ def _compact(handle: OpenSession, fields: Fields) -> JsonObject:
 def _compaction_json(handle: OpenSession, compaction: Compaction | None) -> Json:
     if compaction is None:
         return None
-    unlogged = handle.unlogged_tokens(handle.message_index.upto)
-    sizes = compaction.plan.tokens_before + unlogged, compaction.plan.tokens_after + unlogged
-    return {"seq": compaction.seq, "before": sizes[0], "after": sizes[1]}
+    plan, unlogged = compaction.plan, handle.unlogged_tokens(handle.message_index.upto)
+    sizes: JsonObject = {"before": plan.tokens_before + unlogged, "after": plan.tokens_after + unlogged}
+    return {"seq": compaction.seq, **sizes}
 
 
 def _undo(handle: OpenSession, fields: Fields) -> JsonObject:
@@ -150,19 +147,10 @@ def _redo(handle: OpenSession, fields: Fields) -> JsonObject:
     _require_on(handle)
     past = find(handle, text_of(fields, "name")).compaction
     messages = range_in(past.plan.reason)
-    arguments: CompactArguments = {
-        "target_tokens": None if messages else _past_target(handle, past),
-        "focus": past.focus,
-        "messages": messages,
-    }
-    return {"compaction": _compaction_json(handle, handle.session.compact(**arguments))}
-
-
-def _past_target(handle: OpenSession, past: Compaction) -> int:
-    """Return the target of a past compaction for ``Session.compact``, which counts no system prompt."""
-    # The plan's target has the prompt but nothing that is not in the log; _beyond_target has both.
-    prompt = _beyond_target(handle) - handle.unlogged_tokens(handle.message_index.upto)
-    return max(1, past.plan.target_tokens - prompt)
+    # The plan's target has the prompt, which ``Session.compact`` does not count.
+    target = None if messages else max(1, past.plan.target_tokens - _prompt_tokens(handle))
+    done = handle.session.compact(target_tokens=target, focus=past.focus, messages=messages)
+    return {"compaction": _compaction_json(handle, done)}
 
 
 def _switch(handle: OpenSession, fields: Fields) -> JsonObject:
@@ -186,11 +174,10 @@ def _keep(handle: OpenSession, fields: Fields) -> JsonObject:
     The first call returns the exact passage; it is kept when the page sends it back as ``passage``.
     """
     wanted, source = text_of(fields, "text"), text_of(fields, "source")
-    number = message_number(source)
-    message = message_at(handle, number) if number else None
-    if message is None:
+    stored = stored_message(handle, message_number(source))
+    if stored is None:
         raise InputError(f"there is no message {source:.40}")
-    part = next((part for part in message.parts if wanted in words(part)), None)
+    part = next((part for part in message_of(stored).parts if wanted in words(part)), None)
     if part is None:
         raise InputError(f"{source} does not contain that text")
     passage = _passage(words(part), wanted)

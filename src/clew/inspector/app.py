@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import anyio.to_thread
 from starlette.applications import Starlette
@@ -37,7 +37,6 @@ from clew.inspector import (
 )
 from clew.inspector.chat_stream import EventStream, PageChat, PageChats
 from clew.inspector.guard import Guard, RequestGate
-from clew.inspector.history import expansion, explanation
 from clew.inspector.session_pool import BAD_LOG_ERRORS, OpenSession, SessionPool
 from clew.log.protocol import Ctx
 from clew.message import JsonObject
@@ -47,8 +46,6 @@ FOLLOW_SECONDS = 0.5
 """How often the server looks for new events of a session that a page follows."""
 MOST_BYTES = 256_000
 """Most bytes of a request body."""
-
-ViewFunction: TypeAlias = Callable[[SessionPool, OpenSession, Request], JsonObject]
 
 
 class RouteAnswer(JSONResponse):
@@ -61,18 +58,13 @@ class RouteAnswer(JSONResponse):
 
 def inspector(pool: SessionPool, gate: RequestGate, chats: PageChats) -> ASGIApp:
     """Return the server's application, behind its guard."""
-    views = [Route(f"/api/{name}", _view_route(pool, name)) for name in _VIEWS]
     routes = [
         Route("/", _front),
-        Route("/api/sessions", _sessions(pool)),
-        Route("/api/computer", _computer(pool)),
-        Route("/api/losses", _losses(pool)),
-        Route("/api/proxy", lambda _request: RouteAnswer(pool.live() if pool.live else {})),
-        Route("/api/about", _about(pool)),
+        *(Route(f"/api/{name}", _pool_route(pool, view)) for name, view in _POOL_VIEWS.items()),
+        *(Route(f"/api/{name}", _view_route(pool, name)) for name in _VIEWS),
         Route("/api/follow", _follow(pool)),
         Route("/api/act", _act(pool, chats), methods=["POST"]),
         Route("/api/say", _chat_route(chats), methods=["POST"]),
-        *views,
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
     return Guard(Starlette(routes=routes, exception_handlers={ClewError: _error_response}), gate)
@@ -91,117 +83,105 @@ async def _error_response(_request: Request, error: Exception) -> Response:
 # Read-only views -------------------------------------------------------------------------------------
 
 
-def number_of(request: Request, name: str, default: int) -> int:
-    """Return a number from the query string, or raise ``InputError``."""
-    value = request.query_params.get(name)
-    if value is None:
-        return default
-    if not value.isdecimal() or len(value) > 12:
-        raise InputError(f"{name} must be a number")
-    return int(value)
+class Query(NamedTuple):
+    """The query string of a request: ``first=1&count=40``."""
+
+    params: Mapping[str, str]
+
+    def text(self, name: str) -> str:
+        """Return a text; empty if it is not given."""
+        return self.params.get(name, "")
+
+    def number(self, name: str, default: int) -> int:
+        """Return a number, or raise ``InputError``."""
+        value = self.params.get(name, str(default))
+        if not value.isdecimal() or len(value) > 12:
+            raise InputError(f"{name} must be a number")
+        return int(value)
 
 
-def _message(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
-    data = transcript.message(handle, number_of(request, "number", 0))
-    if data is None:
-        raise NotFound("there is no such message", f"there are {handle.message_index.messages}")
-    return data
-
-
-def _page(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
-    return transcript.page(handle, number_of(request, "first", 1), number_of(request, "count", 40))
-
-
-def _visibility(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
-    return transcript.visibility(handle, number_of(request, "first", 1), number_of(request, "last", 1))
-
-
-def _search(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
-    words, part_words = request.query_params.get("q", ""), "parts" in request.query_params
-    return transcript.search(handle, words, number_of(request, "after", 0), part_words=part_words)
-
-
-def _map(_pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
-    seq = number_of(request, "seq", handle.message_index.upto)
-    return context.context_map(handle, seq)
-
-
-def _recall(pool: SessionPool, handle: OpenSession, request: Request) -> JsonObject:
-    words, everywhere = request.query_params.get("q", ""), "everywhere" in request.query_params
-    return ledger_view.recall(pool, handle, words, everywhere)
-
-
-_VIEWS: dict[str, ViewFunction] = {
-    "session": lambda pool, handle, _request: session_list.about_session(pool, handle),
-    "tool_compaction": lambda _pool, handle, request: tool_compactions.tool_compaction(
-        handle, request.query_params.get("name", "")
+_POOL_VIEWS: dict[str, Callable[[SessionPool, Query], JsonObject]] = {
+    "sessions": lambda pool, _: session_list.session_list(pool),
+    "computer": lambda pool, _: pool.others.listed() if pool.others else {"sessions": [], "total": 0},
+    "losses": lambda pool, query: (
+        pool.others.losses(query.text("session"))
+        if pool.others
+        else {"needed": 0, "lost": 0, "why": "its file is not on this computer"}
     ),
-    "tool_lost": lambda pool, handle, request: tool_compactions.lost(
-        pool, handle, request.query_params.get("name", "")
-    ),
-    "tool_source": lambda pool, handle, request: tool_compactions.likely_sources(
-        pool, handle, request.query_params.get("name", ""), request.query_params.get("q", "")
-    ),
-    "size": lambda _pool, handle, _request: session_list.size(handle),
-    "page": _page,
-    "message": _message,
-    "visibility": _visibility,
-    "search": _search,
-    "outline": lambda _pool, handle, _request: transcript.outline(handle),
-    "map": _map,
-    "diff": lambda _pool, handle, request: context.diff(handle, number_of(request, "seq", 0)),
-    "compactions": lambda _pool, handle, _request: history.compactions(handle),
-    "compaction": lambda _pool, handle, request: history.compaction(
-        handle, request.query_params.get("name", "")
-    ),
-    "expand": lambda _pool, handle, request: expansion(handle, request.query_params.get("ref", "")),
-    "explain": lambda _pool, handle, request: explanation(handle, request.query_params.get("ref", "")),
-    "timeline": lambda _pool, handle, _request: timeline.timeline(handle),
-    "ledger": lambda _pool, handle, _request: ledger_view.ledger(handle),
-    "notes": lambda pool, handle, _request: ledger_view.notes(pool, handle.ctx.session),
-    "recall": _recall,
+    "proxy": lambda pool, _: pool.live() if pool.live else {},
+    "about": lambda pool, _: {
+        "note": pool.options.note,
+        "auto": pool.options.auto,
+        "tour": pool.others.example if pool.others else "",
+    },
 }
+"""Views of all sessions."""
 
 
+def _message(handle: OpenSession, number: int) -> JsonObject:
+    found = transcript.message(handle, number)
+    if found is None:
+        raise NotFound("there is no such message", f"there are {handle.message_index.messages}")
+    return found
+
+
+_VIEWS: dict[str, Callable[[SessionPool, OpenSession, Query], JsonObject]] = {
+    "session": lambda pool, handle, _: session_list.about_session(pool, handle),
+    "size": lambda _pool, handle, _: session_list.size(handle),
+    "page": lambda _pool, handle, query: transcript.page(
+        handle, query.number("first", 1), query.number("count", 40)
+    ),
+    "message": lambda _pool, handle, query: _message(handle, query.number("number", 0)),
+    "visibility": lambda _pool, handle, query: transcript.visibility(
+        handle, query.number("first", 1), query.number("last", 1)
+    ),
+    "search": lambda _pool, handle, query: transcript.search(
+        handle, query.text("q"), query.number("after", 0), part_words="parts" in query.params
+    ),
+    "outline": lambda _pool, handle, _: transcript.outline(handle),
+    "map": lambda _pool, handle, query: context.context_map(
+        handle, query.number("seq", handle.message_index.upto)
+    ),
+    "diff": lambda _pool, handle, query: context.diff(handle, query.number("seq", 0)),
+    "timeline": lambda _pool, handle, _: timeline.timeline(handle),
+    "compactions": lambda _pool, handle, _: history.compactions(handle),
+    "compaction": lambda _pool, handle, query: history.compaction(handle, query.text("name")),
+    "expand": lambda _pool, handle, query: history.expansion(handle, query.text("ref")),
+    "explain": lambda _pool, handle, query: history.explanation(handle, query.text("ref")),
+    "tool_compaction": lambda _pool, handle, query: tool_compactions.tool_compaction(
+        handle, query.text("name")
+    ),
+    "tool_lost": lambda pool, handle, query: tool_compactions.lost(pool, handle, query.text("name")),
+    "tool_source": lambda pool, handle, query: tool_compactions.likely_sources(
+        pool, handle, query.text("name"), query.text("q")
+    ),
+    "ledger": lambda _pool, handle, _: ledger_view.ledger(handle),
+    "notes": lambda pool, handle, _: ledger_view.notes(pool, handle.ctx.session),
+    "recall": lambda pool, handle, query: ledger_view.recall(
+        pool, handle, query.text("q"), "everywhere" in query.params
+    ),
+}
+"""Views of one session."""
 _OPENS = frozenset({"expand", "explain", "ledger"})
 """Views that need the opened session; opening takes a while for a long log."""
 
 
-def _view_route(pool: SessionPool, name: str) -> Callable[[Request], Response]:
-    view = _VIEWS[name]
+def _pool_route(
+    pool: SessionPool, view: Callable[[SessionPool, Query], JsonObject]
+) -> Callable[[Request], Response]:
+    return lambda request: RouteAnswer(view(pool, Query(request.query_params)))
 
+
+def _view_route(pool: SessionPool, name: str) -> Callable[[Request], Response]:
     def answer(request: Request) -> Response:
+        query = Query(request.query_params)
+        session = query.text("session")
         try:
-            session = request.query_params.get("session", "")
             home = pool.home(session)
             with home.open(session, opened=name in _OPENS) as handle:
-                return RouteAnswer(view(home, handle, request))
+                return RouteAnswer(_VIEWS[name](home, handle, query))
         except BAD_LOG_ERRORS as cause:
             raise StoreDamaged(f"this session has an event that cannot be read ({cause!r:.200})") from cause
-
-    return answer
-
-
-def _sessions(pool: SessionPool) -> Callable[[Request], Response]:
-    return lambda _request: RouteAnswer(session_list.session_list(pool))
-
-
-def _about(pool: SessionPool) -> Callable[[Request], Response]:
-    tour = pool.others.example if pool.others else ""
-    return lambda _request: RouteAnswer({"note": pool.options.note, "auto": pool.options.auto, "tour": tour})
-
-
-def _computer(pool: SessionPool) -> Callable[[Request], Response]:
-    nothing: JsonObject = {"sessions": [], "total": 0}
-    return lambda _request: RouteAnswer(pool.others.listed() if pool.others else nothing)
-
-
-def _losses(pool: SessionPool) -> Callable[[Request], Response]:
-    none: JsonObject = {"needed": 0, "lost": 0, "why": "its file is not on this computer"}
-
-    def answer(request: Request) -> Response:
-        name = request.query_params.get("session", "")
-        return RouteAnswer(pool.others.losses(name) if pool.others else none)
 
     return answer
 
@@ -212,16 +192,15 @@ def _losses(pool: SessionPool) -> Callable[[Request], Response]:
 def _act(pool: SessionPool, chats: PageChats) -> Callable[[Request], Any]:
     """Return the route for actions of the page: approve a tool, stop a turn, pin a rule, undo."""
 
-    async def answer(request: Request) -> Response:
+    async def route(request: Request) -> Response:
         return RouteAnswer(await run_in_threadpool(act, await _json_body(request)))
 
     def act(arguments: dict[str, Any]) -> JsonObject:
         name = actions.text_of(arguments, "session")
         match arguments.get("does"):
             case "answer":
-                chats.on(name).answer(
-                    actions.text_of(arguments, "call"), actions.text_of(arguments, "answer")
-                )
+                call, answer = (actions.text_of(arguments, field) for field in ("call", "answer"))
+                chats.on(name).answer(call, answer)
                 return {}
             case "stop":
                 chats.on(name).stop()
@@ -230,7 +209,7 @@ def _act(pool: SessionPool, chats: PageChats) -> Callable[[Request], Any]:
         with home.open(name, opened=True) as handle:
             return actions.act(home, handle, arguments)
 
-    return answer
+    return route
 
 
 def _chat_route(chats: PageChats) -> Callable[[Request], Any]:

@@ -27,13 +27,15 @@ from clew.chat.events import (
     ReplyStored,
     ToolFinished,
     ToolStarted,
+    Turn,
     TurnFailed,
     TurnStopped,
     UserStored,
     ViewCompacted,
 )
-from clew.chat.loop import MAKE_ROOM, Chat, Turn
+from clew.chat.loop import Chat
 from clew.chat.opening import open_chat
+from clew.chat.request import MAKE_ROOM
 from clew.errors import ClewError, InputError
 from clew.inspector.message_json import excerpt
 from clew.inspector.session_pool import SessionPool

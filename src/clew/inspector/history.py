@@ -192,26 +192,21 @@ def report_to_json(report: Report) -> JsonObject:
             for survival in report.kept
             if survival.before
         ],
-        "lost": lost_to_json(report),
+        "lost": [
+            {
+                "matter": loss.matter.value,
+                "id": loss.id,
+                "text": loss.text,
+                "source": loss.source,
+                "reachable": loss.reachable,
+            }
+            for loss in report.lost
+        ],
         "kept_values": list(report.kept_values),
         "messages": [report.messages_before, report.messages_after],
         "tokens": [report.tokens_before, report.tokens_after],
         "target": report.target_tokens,
     }
-
-
-def lost_to_json(report: Report) -> list[Json]:
-    """Return the items that the model no longer sees."""
-    return [
-        {
-            "matter": loss.matter.value,
-            "id": loss.id,
-            "text": loss.text,
-            "source": loss.source,
-            "reachable": loss.reachable,
-        }
-        for loss in report.lost
-    ]
 
 
 MOST_SOURCES = 40
@@ -221,18 +216,18 @@ MOST_SOURCES = 40
 def expansion(handle: OpenSession, ref: str) -> JsonObject:
     """Return the source messages of a reference, with the quoted text marked."""
     expanded = handle.session.expand(ref)
-    messages: list[Json] = []
-    for item in handle.session.originals(expanded.ids[:MOST_SOURCES]):
-        quotes = [quote for quote in expanded.quotes if quote.cite.message == item.id]
-        messages.append(
-            {
-                "id": item.id,
-                "role": speaker(item.message),
-                "trust": lowest(part.trust for part in item.message.parts).label,
-                "parts": marked_to_json(item.message, quotes),
-                "neighbours": _neighbours(handle, item.id, expanded.ids),
-            }
-        )
+    messages: list[Json] = [
+        {
+            "id": item.id,
+            "role": speaker(item.message),
+            "trust": lowest(part.trust for part in item.message.parts).label,
+            "parts": marked_to_json(
+                item.message, [quote for quote in expanded.quotes if quote.cite.message == item.id]
+            ),
+            "neighbours": _neighbours(handle, item.id, expanded.ids),
+        }
+        for item in handle.session.originals(expanded.ids[:MOST_SOURCES])
+    ]
     return {
         "ref": expanded.ref,
         "what": expanded.what,

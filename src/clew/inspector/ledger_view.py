@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from clew.errors import InputError
-from clew.inspector.message_json import cite_to_json, excerpt
+from clew.inspector.message_json import excerpt
 from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.ledger.artifacts import Artifact
 from clew.ledger.failures import Failure
@@ -30,26 +28,13 @@ EXCERPT = 400
 def ledger(handle: OpenSession) -> JsonObject:
     """Return the ledger: rules, facts, open work, decisions, files, errors, approvals."""
     handle.session.view()  # reads events appended by other processes
-    session_ledger = handle.session.ledger
-    files = sorted(session_ledger.artifacts.files, key=lambda file: not file.changed)
-    stale = _stale_tasks(session_ledger)
-    open_work = [loop for loop in session_ledger.loops.open if loop.id not in stale]
-    return {
-        "goal": {"text": session_ledger.goal.quote, "source": session_ledger.goal.source.message}
-        if session_ledger.goal
-        else None,
-        "plan": {"text": session_ledger.plan.plan, "source": session_ledger.plan.asked.message}
-        if session_ledger.plan
-        else None,
-        "pins": [_pin(pin) for pin in session_ledger.pins.all],
-        "facts": [
-            {"id": fact.id, "quote": fact.quote, "source": fact.source.message, "trust": fact.trust.label}
-            for fact in session_ledger.facts.all
-        ],
-        "problems": [problem._asdict() for problem in handle.session.problems],
-        "loops": _newest(_loop(fact) for fact in open_work),
-        "stale": _newest(_loop(fact) for fact in session_ledger.loops.open if fact.id in stale),
-        "decisions": _newest(
+    known = handle.session.ledger
+    files = sorted(known.artifacts.files, key=lambda file: not file.changed)
+    stale = _stale_tasks(known)
+    listed: dict[str, list[JsonObject]] = {
+        "loops": [_loop(loop) for loop in known.loops.open if loop.id not in stale],
+        "stale": [_loop(loop) for loop in known.loops.open if loop.id in stale],
+        "decisions": [
             {
                 "id": decision.id,
                 "text": decision.quote,
@@ -57,51 +42,51 @@ def ledger(handle: OpenSession) -> JsonObject:
                 "source": decision.source.message,
                 "trust": decision.trust.label,
             }
-            for decision in session_ledger.decisions
-        ),
-        "artifacts": _newest(_artifact(fact) for fact in (*files, *session_ledger.artifacts.urls)),
-        "errors": _newest(_failure(failure) for failure in session_ledger.failures),
-        "approvals": _newest(
+            for decision in known.decisions
+        ],
+        "artifacts": [_artifact(artifact) for artifact in (*files, *known.artifacts.urls)],
+        "errors": [_failure(failure) for failure in known.failures],
+        "approvals": [
             {
                 "id": approval.id,
                 "text": approval.what,
                 "answer": approval.answer.value,
                 "source": approval.asked.message,
             }
-            for approval in session_ledger.approvals
-        ),
-        "counts": {
-            "loops": len(open_work),
-            "stale": len(stale),
-            "decisions": len(session_ledger.decisions),
-            "artifacts": len(files) + len(session_ledger.artifacts.urls),
-            "errors": len(session_ledger.failures),
-            "approvals": len(session_ledger.approvals),
-        },
+            for approval in known.approvals
+        ],
+    }
+    return {
+        "goal": {"text": known.goal.quote, "source": known.goal.source.message} if known.goal else None,
+        "plan": {"text": known.plan.plan, "source": known.plan.asked.message} if known.plan else None,
+        "pins": [_pin(pin) for pin in known.pins.all],
+        "facts": [
+            {"id": fact.id, "quote": fact.quote, "source": fact.source.message, "trust": fact.trust.label}
+            for fact in known.facts.all
+        ],
+        "problems": [problem._asdict() for problem in handle.session.problems],
+        **{name: list[Json](rows[-MOST_LISTED:]) for name, rows in listed.items()},
+        "counts": {name: len(rows) for name, rows in listed.items()},
     }
 
 
-def _stale_tasks(session_ledger: Ledger) -> frozenset[str]:
+def _stale_tasks(known: Ledger) -> frozenset[str]:
     """Return the open tasks of lists that the agent has not changed while the user asked for other things."""
-    tasks = session_ledger.loops.tasks
+    tasks = known.loops.tasks
     every = (*tasks.loops.values(), *tasks.ended)
     changes = [cite for loop in every for cite in (loop.source, loop.closed_by) if cite is not None]
     last = max((cite.number for cite in changes), default=0)
-    later = {turn.ask.message for turn in session_ledger.turns.all if turn.asks and turn.ask.number > last}
+    later = {turn.ask.message for turn in known.turns.all if turn.asks and turn.ask.number > last}
     if len(later) < STALE_AFTER:
         return frozenset()
     return frozenset(loop.id for loop in tasks.loops.values() if loop.is_open)
-
-
-def _newest(rows: Iterable[JsonObject]) -> list[Json]:
-    return list[Json](rows)[-MOST_LISTED:]
 
 
 def _pin(pin: Pin) -> JsonObject:
     return {
         "id": pin.id,
         "quote": pin.quote,
-        "source": cite_to_json(pin.source),
+        "source": pin.source.message if pin.source else None,
         "trust": pin.trust.label,
         "status": pin.status.value,
         "active": pin.is_active,
@@ -145,7 +130,7 @@ def _failure(failure: Failure) -> JsonObject:
         "lines": list[Json](failure.lines),
         "count": failure.count,
         "source": failure.sources[0].message if failure.sources else None,
-        "fixed": cite_to_json(failure.fixed_by),
+        "fixed": failure.fixed_by.message if failure.fixed_by else None,
     }
 
 

@@ -10,18 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from clew.log import (
-    ABOUT,
-    CALL,
-    KINDS,
-    MESSAGE,
-    REFUSAL,
-    RESHAPING,
-    TOOL_COMPACTION,
-    Ref,
-    View,
-    apply_event,
-)
+from clew.log import ABOUT, CALL, KINDS, MESSAGE, REFUSAL, RESHAPING, TOOL_COMPACTION, Ref, View, apply_event
 from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.providers.api import int_or_zero
 from clew.providers.shapes import as_object

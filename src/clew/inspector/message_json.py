@@ -11,7 +11,6 @@ from clew.log.protocol import StoredEvent
 from clew.message import (
     ApprovalAnswer,
     ApprovalRequest,
-    Cite,
     Compacted,
     Json,
     JsonObject,
@@ -172,11 +171,6 @@ def _context_pieces(text: str, *, first: bool) -> list[Json]:
 def _plain(text: str, *, cut_end: bool) -> list[Json]:
     kept: list[Json] = [[text, False]] if text else []
     return [*kept, [" …", False]] if cut_end else kept
-
-
-def cite_to_json(cite: Cite | None) -> Json:
-    """Return the message of a cite; None if there is no cite."""
-    return cite.message if cite else None
 
 
 def said_at(stored: StoredEvent) -> str:

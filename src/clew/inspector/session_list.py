@@ -33,8 +33,6 @@ MOST_READ = 20_000
 """Most messages that are read to count turns; longer sessions have no count."""
 RECENT = 64
 """Events at the end of a log that determine a session's health."""
-
-
 LEVELS = {"warn": "warning", "compact": "warning", "stop": "trouble"}
 """The health of a session by the verdict of its last budget; any other verdict is good."""
 
@@ -49,22 +47,16 @@ def session_list(pool: SessionPool) -> JsonObject:
 def _row(pool: SessionPool, info: SessionInfo) -> JsonObject:
     """Return the row of a session; an unreadable session is listed as damaged."""
     try:
-        return _whole_row(pool, info)
+        figures = _figures(pool, info)
     except (ClewError, *BAD_LOG_ERRORS) as cause:
-        health: JsonObject = {"is": "damaged", "why": f"its events cannot be read: {excerpt(str(cause))}"}
-        return {**_plain_row(info), "compactions": 0, "undone": 0, "health": health}
+        damage: JsonObject = {"is": "damaged", "why": f"its events cannot be read: {excerpt(str(cause))}"}
+        figures = {"compactions": 0, "undone": 0, "health": damage}
+    times: JsonObject = {"first": info.first_time, "last": info.last_time}
+    return {"name": info.session, "events": info.head.seq, **times, **figures}
 
 
-def _plain_row(info: SessionInfo) -> JsonObject:
-    return {
-        "name": info.session,
-        "events": info.head.seq,
-        "first": info.first_time,
-        "last": info.last_time,
-    }
-
-
-def _whole_row(pool: SessionPool, info: SessionInfo) -> JsonObject:
+def _figures(pool: SessionPool, info: SessionInfo) -> JsonObject:
+    """Return how often a session was compacted, how many compactions were undone, and its health."""
     ctx = Ctx(workspace=pool.workspace, session=info.session)
     done = undone = 0
     in_effect: list[int] = []
@@ -78,12 +70,7 @@ def _whole_row(pool: SessionPool, info: SessionInfo) -> JsonObject:
             left = in_effect[: in_effect.index(first)]
             undone += len(in_effect) - len(left)
             in_effect = left
-    return {
-        **_plain_row(info),
-        "compactions": done,
-        "undone": undone,
-        "health": health(pool, ctx, info.head.seq),
-    }
+    return {"compactions": done, "undone": undone, "health": health(pool, ctx, info.head.seq)}
 
 
 def health(pool: SessionPool, ctx: Ctx, head: int) -> JsonObject:

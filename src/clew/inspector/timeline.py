@@ -73,8 +73,8 @@ def timeline(handle: OpenSession) -> JsonObject:
 
 def _token_points(handle: OpenSession, summaries: list[Event]) -> Iterator[Point]:
     """Yield the tokens that the model saw after each message and compaction; collect messages that sum up."""
-    sizes: dict[str, int] = {}
-    besides: dict[str, int] = {}
+    sizes: dict[str, int] = {}  # of the messages
+    besides: dict[str, int] = {}  # of what is sent with them, by the last recorded budget
     unlogged = handle.unlogged_tokens(0)
     for stored in handle.store.read(handle.ctx, 0, handle.message_index.upto):
         kind = stored.event.kind
@@ -196,30 +196,24 @@ def _by_tool(handle: OpenSession, stored: StoredEvent) -> Event:
 def _calls(handle: OpenSession) -> Iterator[Json]:
     """Yield the recorded model calls: tokens, cache reads and writes, and the cause of a cache miss."""
     for stored in handle.store.read(handle.ctx, kinds=[CALL.name]):
+        body: Mapping[str, Any] = stored.event.body
+        usage, cache = as_object(body.get("usage")), as_object(body.get("cache"))
+        used = {name: int_or_zero(usage.get(name)) for name in ("input_tokens", "output_tokens")}
+        cached = {name: int_or_zero(cache.get(name)) for name in ("read", "written", "missed")}
         yield {
             "x": handle.message_index.number(stored.seq),
             "seq": stored.seq,
             "time": stored.event.time,
-            **_usage(stored),
+            **used,
+            **cached,
+            "cause": as_text(cache.get("cause")),
+            "why": as_text(cache.get("why")),
+            "dollars": _dollars(model_named(str(body.get("model", ""))), used, cached),
         }
 
 
-def _usage(stored: StoredEvent) -> JsonObject:
-    """Return the usage and cache statistics of a call, and its cost if the price is known."""
-    body: Mapping[str, Any] = stored.event.body
-    usage, cache = as_object(body.get("usage")), as_object(body.get("cache"))
-    used = {name: int_or_zero(usage.get(name)) for name in ("input_tokens", "output_tokens")}
-    done = {name: int_or_zero(cache.get(name)) for name in ("read", "written", "missed")}
-    return {
-        **used,
-        **done,
-        "cause": as_text(cache.get("cause")),
-        "why": as_text(cache.get("why")),
-        "dollars": _dollars(model_named(str(body.get("model", ""))), used, done),
-    }
-
-
 def _dollars(model: ModelInfo, used: Mapping[str, int], cache: Mapping[str, int]) -> float | None:
+    """Return the cost of a call; None if the price of its model is not known."""
     if model.input_price is None or model.output_price is None:
         return None
     plain = max(0, used["input_tokens"] - cache["read"] - cache["written"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from clew.inspector.history import compactions_of
@@ -47,19 +46,16 @@ def page(handle: OpenSession, first: int, count: int, *, whole: bool = False) ->
 
 def message(handle: OpenSession, number: int) -> JsonObject | None:
     """Return one message, not cut; None if it does not exist."""
+    stored = stored_message(handle, number)
+    return _row(handle, stored, whole=True) if stored else None
+
+
+def stored_message(handle: OpenSession, number: int) -> StoredEvent | None:
+    """Return the event of the message with a number; None if it does not exist."""
     if not 0 < number <= handle.message_index.messages:
         return None
     seq = handle.message_index.seq(number)
-    stored = next(handle.store.read(handle.ctx, seq - 1, seq))
-    return _row(handle, stored, whole=True)
-
-
-def message_at(handle: OpenSession, number: int) -> Message | None:
-    """Return the message with a number; None if it does not exist."""
-    if not 0 < number <= handle.message_index.messages:
-        return None
-    seq = handle.message_index.seq(number)
-    return message_of(next(handle.store.read(handle.ctx, seq - 1, seq)))
+    return next(handle.store.read(handle.ctx, seq - 1, seq))
 
 
 def message_of(stored: StoredEvent) -> Message:
@@ -107,15 +103,8 @@ def _marker(stored: StoredEvent) -> list[Json]:
             text, value = f"a compaction was refused: {excerpt(str(body.get('reason', '')))}", None
         case _:
             return []
-    return [
-        {
-            "event": stored.event.kind,
-            "seq": stored.seq,
-            "time": stored.event.time,
-            "text": text,
-            "about": value,
-        }
-    ]
+    place: JsonObject = {"event": stored.event.kind, "seq": stored.seq, "time": stored.event.time}
+    return [{**place, "text": text, "about": value}]
 
 
 # Visibility ------------------------------------------------------------------------------------------
@@ -123,28 +112,22 @@ def _marker(stored: StoredEvent) -> list[Json]:
 
 def visibility(handle: OpenSession, first: int, last: int) -> JsonObject:
     """Return for each message whether the model sees it whole, shortened, or not at all."""
-    numbers = range(max(1, first), min(last, handle.message_index.messages, first + MOST_MESSAGES) + 1)
     index = handle.message_index
+    numbers = range(max(1, first), min(last, index.messages, first + MOST_MESSAGES) + 1)
     if not index.is_shaped and index.tool_compaction_before(index.upto) is None:
         return {f"m{number}": "shown" for number in numbers}
     shown_refs = set(index.seen(index.upto))
-    smaller = {
-        name
-        for stored in handle.message_index.of_kinds(COMPACTION.name)
-        for name, nth in _names(stored)
-        if Ref(stored.seq, nth) in shown_refs
-    }
+    smaller = set()
+    for stored in index.of_kinds(COMPACTION.name):
+        names = stored.event.body.get("names")
+        for nth, name in enumerate(names if isinstance(names, list) else ()):
+            if Ref(stored.seq, nth) in shown_refs:
+                smaller.add(str(name))
     data: JsonObject = {}
     for number in numbers:
-        as_said = Ref(handle.message_index.seq(number)) in shown_refs
+        as_said = Ref(index.seq(number)) in shown_refs
         data[f"m{number}"] = "shown" if as_said else "smaller" if f"m{number}" in smaller else "left"
     return data
-
-
-def _names(stored: StoredEvent) -> Iterator[tuple[str, int]]:
-    names = stored.event.body.get("names")
-    for nth, name in enumerate(names if isinstance(names, list) else ()):
-        yield str(name), nth
 
 
 # Search ----------------------------------------------------------------------------------------------
@@ -155,7 +138,8 @@ def search(handle: OpenSession, wanted: str, after: int, *, part_words: bool = F
 
     Whole words are found, in any case; with ``part_words`` also parts of words.
     """
-    needle = _pattern(wanted, part_words)
+    spaced = r"\s+".join(map(re.escape, wanted.split()))
+    needle = re.compile(spaced if part_words else rf"(?<!\w){spaced}(?!\w)", re.IGNORECASE)
     index = handle.message_index
     values: list[Json] = []
     number = after = max(0, after)
@@ -168,11 +152,6 @@ def search(handle: OpenSession, wanted: str, after: int, *, part_words: bool = F
         if is_late or len(values) >= MOST_FOUND:
             break
     return {"found": values, "upto": number, "messages": index.messages}
-
-
-def _pattern(wanted: str, part_words: bool) -> re.Pattern[str]:
-    spaced = r"\s+".join(map(re.escape, wanted.split()))
-    return re.compile(spaced if part_words else rf"(?<!\w){spaced}(?!\w)", re.IGNORECASE)
 
 
 def _hits(number: int, message: Message, needle: re.Pattern[str]) -> list[Json]:

@@ -60,7 +60,9 @@ def clew_hooks(session: Session | Callable[[str], Session] | None = None) -> dic
     async def hook(event: Any, _tool_use: str | None, _context: HookContext) -> Any:  # noqa: ANN401  # JSON
         output: dict[str, Any] = {}
         with fitting.reporting():
-            output = _output(event, await asyncio.to_thread(answer, "claude-code", dict(event)))
+            text = await asyncio.to_thread(answer, "claude-code", dict(event))
+            # JSON is the answer; plain text is instructions for the summariser.
+            output = json.loads(text) if text.startswith("{") else {"systemMessage": text} if text else {}
         if fitting.session is not None and event.get("hook_event_name") in _RECORDED:
             with fitting.reporting():
                 await asyncio.to_thread(_record, fitting, event)
@@ -110,10 +112,3 @@ def _ends_with_a_reply(path: Path) -> bool:
         if b'"type":"assistant"' in line or b'"type":"user"' in line:
             return b'"type":"assistant"' in line and b'"tool_use"' not in line
     return False
-
-
-def _output(event: dict[str, Any], text: str) -> dict[str, Any]:
-    """Return an answer in the SDK's form: JSON as it is, plain text as instructions for the summariser."""
-    if text.startswith("{"):
-        return dict(json.loads(text))
-    return {"systemMessage": text} if text else {}

@@ -1,9 +1,9 @@
 """``clew.wrap(client)``: an Anthropic or OpenAI client whose requests always fit the model's window.
 
 ``messages.create`` and ``stream``, ``chat.completions.create``, ``responses.create`` and the like send a
-list that fits, with as much room for the reply as the request allows (``max_tokens``). Conversations are
-distinguished by the start of their lists. Requests whose history is kept by the provider
-(``previous_response_id``) are not changed.
+list that fits, with as much room for the reply as the request allows (``max_tokens``), followed by the rules
+that only its digest shows. Conversations are distinguished by the start of their lists. Requests whose
+history is kept by the provider (``previous_response_id``) are not changed.
 """
 
 from __future__ import annotations
@@ -99,12 +99,12 @@ def _wrap_call(
     def call_sync(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
         body = _body(key, fields)
         result = fitting.fit(body, **options(fields)) if body else None
-        return call(*args, **({**fields, key: result.messages} if result else fields))
+        return call(*args, **({**fields, key: fitting.to_send(result)} if result else fields))
 
     async def fit_and_call(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
         body = _body(key, fields)
         result = await fitting.fit_async(body, **options(fields)) if body else None
-        return call(*args, **({**fields, key: result.messages} if result else fields))
+        return call(*args, **({**fields, key: fitting.to_send(result)} if result else fields))
 
     async def call_async(*args: Any, **fields: Any) -> Any:  # noqa: ANN401  # the client's own arguments
         return await (await fit_and_call(*args, **fields))

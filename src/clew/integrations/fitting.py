@@ -72,6 +72,13 @@ class Fitting:
             self.record([message for name, message in originals if name.startswith("m")], key or "")
         return result
 
+    def to_send(self, result: CompactResult) -> list[Any]:
+        """Return the list to send: the fitted one, followed by the rules that only its digest shows."""
+        messages = result.messages
+        with self.reporting():
+            messages = result.with_rules()
+        return messages
+
     async def fit_async(
         self,
         messages: MessageList,

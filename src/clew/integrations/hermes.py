@@ -68,7 +68,8 @@ class ClewEngine(ContextEngine):
         used, tokens = current_tokens or 0, counter_for(self._model or "unknown").count_text(str(messages))
         fixed = min(max(0, used - tokens), self._usable // 2)  # system prompt and tools
         target = max(self._policy.down_to.of(self._usable) - fixed, tokens // 5)
-        target = min(target, tokens // 2) if force else target
+        if force:
+            target = min(target, tokens // 2)
         options = CompactOptions(target_tokens=target, focus=focus_topic, wire="openai", model=self._model)
         known = [{name: entry[name] for name in FIELDS if name in entry} for entry in messages]
         result = self.fitting.fit(known, self._key, **options)
@@ -77,10 +78,13 @@ class ClewEngine(ContextEngine):
         self.compression_count += 1
         self._not_before = used - result.tokens_before + result.tokens_after + self._usable // LEAST_GROWTH
         self._save()
-        own: dict[str, list[Any]] = {}
-        for key, message in zip(map(str, known), messages, strict=True):
-            own.setdefault(key, []).append(message)
-        return [own[str(entry)].pop(0) if own.get(str(entry)) else dict(entry) for entry in result.messages]
+        originals: dict[str, list[Any]] = {}  # Hermes' own objects, which have more fields, by what clew saw
+        for entry, message in zip(known, messages, strict=True):
+            originals.setdefault(str(entry), []).append(message)
+        return [
+            originals[str(entry)].pop(0) if originals.get(str(entry)) else dict(entry)
+            for entry in result.messages
+        ]
 
     def bind_session_state(self, session_db: Any = None, session_id: str = "") -> None:  # noqa: ANN401
         """Continue the conversation of a session of Hermes, from what its database has of it."""

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +28,7 @@ from agents.tool_context import ToolContext
 
 from clew.integrations.fitting import Fitting, FittingOptions, state_of
 from clew.integrations.recall import Recall, descriptions
-from clew.integrations.state_file import StateFile
+from clew.message import JsonObject
 
 Filter = Callable[[CallModelData[Any]], Awaitable[ModelInputData]]
 
@@ -80,7 +82,7 @@ class ClewSession:
         self.session_id, self.inner = session_id, inner or SQLiteSession(session_id, database)
         self.session_settings = getattr(self.inner, "session_settings", None)
         self.fitting, self._model = Fitting(**options), ""
-        self._states = StateFile(database, self.fitting.report)
+        self._states = _StateFile(database, self.fitting.report)
 
     async def filter(self, data: CallModelData[Any]) -> ModelInputData:
         """Fit each request of a run: the ``call_model_input_filter`` that continues this session."""
@@ -118,3 +120,38 @@ class ClewSession:
         self.fitting.compactor.forget(self.session_id)
         await asyncio.to_thread(self._states.save, self.session_id, None)
         await self.inner.clear_session()
+
+
+_TABLE = "CREATE TABLE IF NOT EXISTS clew_state (session_id TEXT PRIMARY KEY, state TEXT NOT NULL)"
+
+
+class _StateFile:
+    """The compaction state of each session, in a SQLite file that other tables may share.
+
+    ``:memory:`` stores nothing. An error is reported, and nothing is stored or restored.
+    """
+
+    def __init__(self, path: str | Path, report: Callable[[Exception], None]) -> None:
+        self._path = None if str(path) == ":memory:" else path
+        self._report = report
+
+    def save(self, session_id: str, state: JsonObject | None) -> None:
+        """Store a state; None removes it."""
+        self._execute("INSERT OR REPLACE INTO clew_state VALUES (?, ?)", session_id, json.dumps(state))
+
+    def load(self, session_id: str) -> dict[str, Any] | None:
+        """Return the state that this or another process stored."""
+        row = self._execute("SELECT state FROM clew_state WHERE session_id = ?", session_id)
+        state: dict[str, Any] | None = json.loads(row[0]) if row else None
+        return state
+
+    def _execute(self, statement: str, *values: str) -> Any:  # noqa: ANN401  # a row, or None
+        if self._path is None:
+            return None
+        try:
+            with closing(sqlite3.connect(self._path)) as connection, connection:
+                connection.execute(_TABLE)
+                return connection.execute(statement, values).fetchone()
+        except sqlite3.Error as error:
+            self._report(error)
+            return None

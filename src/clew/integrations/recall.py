@@ -35,6 +35,8 @@ from clew.secrets import mask_message
 from clew.session import CompactResult
 from clew.session.result import without_natives
 
+MessageInput = Iterable[Any] | Mapping[str, Any]
+"""A list of messages, or a request body that has one."""
 TOOLS = ("recall", "expand")
 CONVERSATIONS = 8
 """Conversations whose search index is kept; chosen by hand, an index is built again in about a second."""
@@ -53,11 +55,7 @@ class Recall:
         return [Tool(*described, _unused).definition(wire) for described in descriptions()]
 
     def run(
-        self,
-        name: str,
-        arguments: Mapping[str, Any],
-        key: str | None = None,
-        messages: Iterable[Any] | Mapping[str, Any] = (),
+        self, name: str, arguments: Mapping[str, Any], key: str | None = None, messages: MessageInput = ()
     ) -> str:
         """Return the answer of a tool for the conversation with this key, or that begins like ``messages``.
 
@@ -71,13 +69,7 @@ class Recall:
             self._fitting.report(error)
             return "The search failed; continue without it."
 
-    def _run(
-        self,
-        name: str,
-        arguments: Mapping[str, Any],
-        key: str | None,
-        messages: Iterable[Any] | Mapping[str, Any],
-    ) -> str:
+    def _run(self, name: str, arguments: Mapping[str, Any], key: str | None, messages: MessageInput) -> str:
         text = arguments.get("query" if name == "recall" else "ref")
         if name not in TOOLS or not isinstance(text, str) or not text.strip():
             raise InputError(f"{name} needs a text", "use recall(query) or expand(ref)")
@@ -90,7 +82,8 @@ class Recall:
             turn = _turn(memory, text.strip())
         return page_text(f"[{turn.ref}, {turn.role}] {turn.text}", arguments.get("start") or 0)
 
-    def _memory(self, key: str | None, messages: Iterable[Any] | Mapping[str, Any]) -> Memory:
+    def _memory(self, key: str | None, messages: MessageInput) -> Memory:
+        """Return the search of a conversation: of its session in clew's log, else of what was seen here."""
         session = self._fitting.session_of(key or "")
         if session is not None:
             session.memory.catch_up()
@@ -99,13 +92,13 @@ class Recall:
         result = compactor.last(key) if key else compactor.find(messages)
         if result is None or result.conversation is None:
             raise NotFound("no earlier turns are known", "continue without them")
-        known = id(result.conversation.record)
-        if known not in self._open:
-            self._open[known] = _Conversation()
-        self._open.move_to_end(known)
+        record = id(result.conversation.record)
+        if record not in self._open:
+            self._open[record] = _Conversation()
+        self._open.move_to_end(record)
         while len(self._open) > CONVERSATIONS:
             self._open.popitem(last=False)
-        return self._open[known].catch_up(result)
+        return self._open[record].catch_up(result)
 
 
 class _Conversation:

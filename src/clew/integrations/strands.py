@@ -49,10 +49,10 @@ class ClewConversationManager(ConversationManager):
         super().register_hooks(registry)
         registry.add_callback(BeforeModelCallEvent, self._before_model_call)
         if self._recall:
-            registry.add_callback(AgentInitializedEvent, self._add_tools)
-
-    def _add_tools(self, event: AgentInitializedEvent) -> None:
-        event.agent.tool_registry.process_tools(_tools(self._recall or Recall(self.fitting)))
+            tools = _tools(self._recall)
+            registry.add_callback(
+                AgentInitializedEvent, lambda event: event.agent.tool_registry.process_tools(tools)
+            )
 
     async def _before_model_call(self, event: BeforeModelCallEvent) -> None:
         agent, messages, key = event.agent, event.agent.messages, _key(event.agent)

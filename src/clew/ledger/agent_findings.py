@@ -49,11 +49,12 @@ _FINDING = lazy_pattern(
 )
 """Matched against lower-case text: a conclusion or a reason..."""
 _FINDING_WORD = lazy_pattern(
-    r"cause|turns|finding|conclusion|verdict|lesson|constraint|confirmed|culprit|verified|ruled|longer|issue"
-    r"|problem|bug|reason|error|fail|fix|\bsee\b|found|understand|works|n't|\bnot\b|need|can't|cant|cannot"
-    r"|won't|decided|means|therefore|due|missing|must|should|pass|already"
+    r"already|bug|ca(?:use|n'?t|nnot)|con(?:clusion|firmed|straint)|culprit|d(?:ecided|ue)|error"
+    r"|f(?:ail|inding|ix|ound)|issue|l(?:esson|onger)|m(?:eans|issing|ust)|n(?:'t|eed|ot\b)|p(?:ass|roblem)"
+    r"|r(?:eason|uled)|s(?:ee\b|hould)|t(?:herefore|urns)|understand|ver(?:dict|ified)|wo(?:n't|rks)"
 )
-"""...and what each of them contains, as a prefilter: a pattern of plain words is ten times as fast."""
+"""...and what each of them contains, as a prefilter: a pattern of plain words is much faster, most of all if
+words with the same first letters are grouped."""
 _FINDING_MARK = CHUNKS.mark_by(lambda chunk: bool(_FINDING_WORD.search(chunk.lower().replace("’", "'"))))
 _NAMES = lazy_pattern(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
 """A name, a path or a number: details that are hard to find again."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from clew.ledger.request_parts import asks_for_something, stems
+from clew.ledger.request_parts import asks_for_something
+from clew.ledger.stems import stems
 from clew.message.patterns import lazy_pattern
 from clew.rules.speech import USER, Utterance
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from clew.message.patterns import lazy_pattern
-from clew.rules.prefilter import CHUNKS, chunks_with
+from clew.rules.prefilter import Chunks
 
 
 class ValueKind(StrEnum):
@@ -219,9 +219,14 @@ def _may_hold_value(chunk: str) -> bool:
     return any(map(classify, WORD.findall(chunk))) or _MARKS.search(chunk) is not None
 
 
-PLAIN_CHUNKS = CHUNKS
-"""The cache of chunks that hold no value."""
-VALUE_MARK = CHUNKS.mark_by(_may_hold_value)
+VALUE_CHUNKS = Chunks()
+"""Marks chunks that may hold a value; apart from the trackers' marks, because values are found on demand."""
+VALUE_CHUNKS.mark_by(_may_hold_value)
+
+
+def may_hold_values(text: str) -> bool:
+    """Return False if the words of a text show that it contains no value."""
+    return any(map(VALUE_CHUNKS.__getitem__, text.split()))
 
 
 def values_in(text: str, *, spoken: bool) -> tuple[list[str], list[tuple[Known, int]]]:
@@ -229,7 +234,7 @@ def values_in(text: str, *, spoken: bool) -> tuple[list[str], list[tuple[Known, 
     if not spoken:
         return value_words(text), with_punctuation(text, spoken=False)
     # Drop the chunks that are known to hold no value first: speech repeats the same plain words.
-    rest = " ".join(chunks_with(VALUE_MARK, text))
+    rest = " ".join(chunk for chunk in dict.fromkeys(text.split()) if VALUE_CHUNKS[chunk])
     return value_words(rest), with_punctuation(text, spoken=True) if _MARKS.search(rest) else []
 
 

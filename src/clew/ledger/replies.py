@@ -86,13 +86,24 @@ _NOT_FINISHED = lazy_pattern(
     re.VERBOSE | re.IGNORECASE,
 )
 """What a short text says that ends the work before it is done, such as the error of a provider."""
+_NOT_FINISHED_MARK = CHUNKS.mark_words(
+    ("request", "api", "error", "stop", "half", "ran", "finishing", "completing")
+)
 _OFFERS_INSTEAD = lazy_pattern(r"\b(?:but|however|though|instead|because\ it|so\ i)\b", re.IGNORECASE)
 _RESULT_AFTER_COLON = lazy_pattern(r":\s+(?:\S+\s+){2}\S")
 _ALL_DONE = lazy_pattern(
-    r"\b(?:all|everything)\b[^.!?\n]{0,40}"
-    r"\b(?:done|finished|completed?|in\ place|implemented|fixed|resolved)\b",
-    re.IGNORECASE,
+    r"""\b(?:everything(?!\ else)\b[^.!?\n]{0,40}
+    | all(?:\ of)?(?:\ (?:the|these|those|your|my|our|that|this|it|them))?
+      (?:\ (?:\d+|two|three|four|five|six|seven|eight|nine|ten))?
+      (?:\ (?:[\w-]+\ ){0,2}(?:tasks?|items?|points?|things?|requests?|changes?|steps?|parts?|fixes|to-?dos?
+        |requirements?|questions?|issues?|bugs?|work|slices?|phases?|stages?|milestones?|features?|actions?|edits?
+        |findings?|comments?)(?:\ (?:from|for|of|identified|across)\ [^.!?\n]{1,30}?)?)?
+      (?:,?\ (?:is|are|was|were|has|have|been|now|should|be|you|i|we|that|which|asked|for|requested|wanted
+        |listed|above|below|already|successfully|fully))*\ )
+    \b(?:done|finished|completed?|in\ place|implemented|fixed|resolved)\b""",
+    re.VERBOSE | re.IGNORECASE,
 )
+"""That everything is done, or all of the work; "all tests are in place" speaks of the tests alone."""
 _ALL_MARK = CHUNKS.mark_words(("all", "everything"))
 _WORD = lazy_pattern(r"[^\W_]{3,}")
 _STEM = 6
@@ -104,11 +115,17 @@ def is_report(text: str) -> bool:
     """Return True if a text of the model can finish open work: it states a result or what was done."""
     if _unsettled(text):
         return False
-    if len(text) <= _LONGEST_HOLLOW and _NOT_FINISHED.search(text):
+    if len(text) <= _LONGEST_HOLLOW and _breaks_off(text):
         return False
     return len(text) > _LONGEST_HOLLOW or any(
         _states_result(sentence[0]) for sentence in _SENTENCE.finditer(text)
     )
+
+
+def _breaks_off(text: str) -> bool:
+    if text.isascii() and not marks(text) & _NOT_FINISHED_MARK:
+        return False
+    return _NOT_FINISHED.search(text) is not None
 
 
 def is_refusal(text: str) -> bool:

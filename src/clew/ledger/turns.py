@@ -7,7 +7,7 @@ original words instead of an earlier digest.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
@@ -120,7 +120,7 @@ class Turns:
     def _answered(self, utterance: Utterance) -> None:
         if self.all:
             last = self.all[-1]
-            self.all[-1] = replace(last, report=utterance.cite(0, len(utterance.text)))
+            self.all[-1] = Turn(last.ask, last.asks, utterance.cite(0, len(utterance.text)))
         if is_working_note(utterance.text):
             self.notes = [*self.notes[1 - MOST_NOTES :], utterance.cite(0, len(utterance.text))]
         for start, end, rank in finding_spans(utterance.text):

@@ -19,6 +19,7 @@ from clew.message.patterns import AnyCasePattern, lazy_pattern
 from clew.rules.languages import is_english
 from clew.rules.pasted import foreign
 from clew.rules.prefilter import CHUNKS, marks
+from clew.rules.sentences import sentences
 from clew.rules.speech import USER, WHOLE_SPEECH, Utterance
 from clew.rules.words import words_again
 
@@ -32,7 +33,10 @@ MOST_LINES, MOST_CHARACTERS = 16, 3_000
 _LONG_MESSAGE = 1_200
 """Characters above which a message may be cut to a part of it, and a rule in its middle is rarely found."""
 _LONG_TEXT = 6_000
-"""Characters above which a text is mostly pasted: only plain prohibitions on their own lines count."""
+"""Characters above which a text is mostly pasted: only plain prohibitions count, and of those that name no
+path or command only..."""
+_MOST_PLAIN = 6
+"""...so many, in the user's own words. Both chosen by hand."""
 _NAMED = lazy_pattern(
     r"(?<![\w/:])[\w.~-]*[\w~]/(?![/\s])[\w./*-]*|(?<![\w/:])[\w.-]+/(?=[\s\"'`.,;:!?)\]}]|\Z)|`[^`\n]{2,60}`"
     r"|\b[\w-]+\.(?:py|ts|tsx|js|go|rs|java|md|json|ya?ml|toml|lock|sql|env|sh|cfg|ini)\b|\.env\b"
@@ -65,6 +69,7 @@ _PLAIN_BAN = lazy_pattern(
     r"[^\n]{3,230}$",
     re.IGNORECASE | re.MULTILINE,
 )
+_BAN = AnyCasePattern(r"\b(?:never|do\ not|don['’]t|must\ not)\b")
 _OTHER_LETTER = lazy_pattern(r"[^\W\d_a-zA-Z]")
 """A letter that is not in the English alphabet; a dash or an arrow says nothing about the language."""
 _LINE = lazy_pattern(r"[^\n]+(?:(?<![.:;!?{}])[ \t]*\n[ \t]+(?![-*•+#\d])\S[^\n]*){0,3}")
@@ -163,9 +168,7 @@ class UserQuotes:
 def _restricting(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of lines that may restrict the work."""
     if len(text) > _LONG_TEXT:
-        for line in _PLAIN_BAN.finditer(text):
-            if _NAMED.search(line[0]):
-                yield line.span()
+        yield from _plain_bans(text)
         return
     named = bool(marks(text) & _NAMED_MARK) and _NAMED.search(text) is not None
     if text.isascii() and not named and len(text) <= _LONG_MESSAGE:
@@ -177,6 +180,23 @@ def _restricting(text: str) -> Iterator[tuple[int, int]]:
     for line in _LINE.finditer(text):
         if not any(start <= line.start() < end for start, end in pasted):
             yield from _pieces(text, line.start(), line.end(), known=known)
+
+
+def _plain_bans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the plain prohibitions of a long text: lines that name something, sentences in own words."""
+    named = [line.span() for line in _PLAIN_BAN.finditer(text) if _NAMED.search(line[0])]
+    yield from named
+    if not _BAN.search(text):
+        return
+    pasted = list(foreign(text))
+    found = 0
+    for sentence in sentences(text):
+        at = sentence.start
+        if found < _MOST_PLAIN and len(sentence.text) <= SHORT and _PLAIN_BAN.match(sentence.text):
+            in_text = text[at : sentence.end] == sentence.text
+            if in_text and not any(start <= at < end for start, end in (*pasted, *named)):
+                found += 1
+                yield at, sentence.end
 
 
 def _pieces(text: str, start: int, end: int, *, known: bool) -> Iterator[tuple[int, int]]:

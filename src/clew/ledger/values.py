@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 
 from clew.ledger.exchange import Ended, OpenCalls, Reading
-from clew.ledger.kinds import KNOWN_WORDS, VALUE_MARK, Known, ValueKind, values_in
+from clew.ledger.kinds import KNOWN_WORDS, Known, ValueKind, may_hold_values, values_in
 from clew.ledger.passages import ASSISTANT, WHOLE, LineCursor, Place, Voice, passages
 from clew.message import Cite, Item, Part, Text
-from clew.rules.prefilter import marks
 
 MOST_VALUES = 60_000
 _KEPT_WHEN_FULL = 45_000
@@ -30,7 +29,7 @@ _ONCE = {voice: tuple(int(one is voice) for one in Voice) for voice in Voice}
 
 def _is_plain(part: Part) -> bool:
     """Return True if a part is a text whose words show that it contains no value."""
-    return isinstance(part, Text) and len(part.text) <= WHOLE and not marks(part.text) & VALUE_MARK
+    return isinstance(part, Text) and len(part.text) <= WHOLE and not may_hold_values(part.text)
 
 
 class Value:

@@ -237,8 +237,12 @@ def fold(
         if stored.seq <= seq:
             raise InputError(f"event {stored.seq} is already in this view, which has reached {seq}")
         seq = stored.seq
-        kind = kinds.get(stored.event.kind)
-        view = apply_event(view, kind.current(stored), kind) if kind else _skip(view, stored.event.kind)
+        name = stored.event.kind
+        if kind := kinds.get(name):
+            view = apply_event(view, kind.current(stored), kind)
+        else:
+            skipped = {**view.skipped, name: view.skipped.get(name, 0) + 1}
+            view = replace(view, skipped=MappingProxyType(skipped))
     return replace(view, seq=seq)
 
 
@@ -249,11 +253,6 @@ def apply_event(view: View, stored: StoredEvent, kind: EventKind) -> View:
     except StoreDamaged as cause:
         problem = LogProblem(stored.seq, stored.event.kind, cause.detail)
         return replace(view, problems=view.problems.add(problem))
-
-
-def _skip(view: View, kind: str) -> View:
-    skipped = {**view.skipped, kind: view.skipped.get(kind, 0) + 1}
-    return replace(view, skipped=MappingProxyType(skipped))
 
 
 def load_messages(

@@ -131,11 +131,13 @@ def import_session(store: Store, workspace: str, inp: IO[bytes]) -> ImportResult
     ``clew.log.transfer``.
     """
     with _rewindable(inp) as file:
-        ctx = Ctx(workspace=workspace, session=_read_first_line(file).session)
+        with _open_unpacked(file) as lines:
+            ctx = Ctx(workspace=workspace, session=_parse_header(next(iter(lines), b"")).session)
         require_importable_name(ctx.session)
         here = store.head(ctx)
         heads = _verify(file, root(ctx.session), here.seq)
-        if heads.shared.seq and heads.shared != _head_at(store, ctx, heads.shared.seq):
+        shared = heads.shared
+        if shared.seq and shared != next(store.read(ctx, shared.seq - 1, shared.seq)).head:
             raise SessionDiverged(f"session {ctx.session!r} in workspace {workspace!r}")
         head = here
         if heads.last.seq > here.seq:
@@ -160,10 +162,6 @@ def _verify(inp: IO[bytes], start: Head, stored_events: int) -> _FileHeads:
         if head.seq <= stored_events:
             shared = head
     return _FileHeads(head, shared)
-
-
-def _head_at(store: Store, ctx: Ctx, seq: int) -> Head:
-    return next(store.read(ctx, seq - 1, seq)).head
 
 
 def _batches(inp: IO[bytes], after: int) -> Iterator[list[Event]]:
@@ -193,11 +191,6 @@ class _ExportHeader(NamedTuple):
 class _ExportLine(NamedTuple):
     stored: StoredEvent
     size: int
-
-
-def _read_first_line(inp: IO[bytes]) -> _ExportHeader:
-    with _open_unpacked(inp) as lines:
-        return _parse_header(next(iter(lines), b""))
 
 
 def _lines(inp: IO[bytes]) -> Iterator[_ExportLine]:

@@ -1,7 +1,9 @@
 """A view: what the model would see, as references into the log; and a view as JSON and back.
 
 A view holds no messages, only references to the events that hold them: a million visible messages are a
-million small references, earlier views stay available, and only shown messages are loaded.
+million small references, earlier views stay available, and only shown messages are loaded. If events 1 to 3
+are messages and event 4 compacts the first two, ``view.whole`` is ``Ref(1), Ref(2), Ref(3)`` and
+``view.entries``, what is shown, is ``Ref(4, 0), Ref(3)``.
 """
 
 from __future__ import annotations

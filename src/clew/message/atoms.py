@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clew.message.message import Message, Role
-from clew.message.parts import ApprovalAnswer, ApprovalRequest, Part, Text, Thinking, ToolCall, ToolResult
+from clew.message.parts import ApprovalAnswer, ApprovalRequest, Text, Thinking, ToolCall, ToolResult
 
 
 class Place(NamedTuple):
@@ -157,12 +157,9 @@ def _after_reasoning(messages: Sequence[Message]) -> Iterator[int]:
         parts = message.parts
         if not parts or not isinstance(parts[0], Thinking):
             continue  # a cheap test that rules out nearly every message
-        if messages[i].role is Role.ASSISTANT and all(map(_is_signed_thinking, parts)):
+        all_signed = all(isinstance(part, Thinking) and part.signed for part in parts)
+        if all_signed and messages[i].role is Role.ASSISTANT:
             yield i
-
-
-def _is_signed_thinking(part: Part) -> bool:
-    return isinstance(part, Thinking) and part.signed
 
 
 def _inside_running_loop(messages: Sequence[Message]) -> Iterator[int]:
@@ -186,13 +183,10 @@ def _inside_running_loop(messages: Sequence[Message]) -> Iterator[int]:
 
 def _running_loop(messages: Sequence[Message]) -> int:
     """Return the index at which the running tool loop starts, or the number of messages if there is none."""
-    if not messages or not _in_loop(messages[-1]):
+    last = messages[-1].parts if messages else ()
+    if not any(isinstance(part, ToolCall | ToolResult) for part in last):
         return len(messages)
     for i in range(len(messages) - 1, -1, -1):
         if messages[i].is_from_user:
             return i + 1
     return 0
-
-
-def _in_loop(last: Message) -> bool:
-    return any(isinstance(part, ToolCall | ToolResult) for part in last.parts)

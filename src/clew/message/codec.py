@@ -10,7 +10,9 @@ pointer into it (``at``)::
      "native": {"wire": "anthropic",
                 "value": {"role": "assistant", "content": [{"type": "text", "text": "…"}]}}}
 
-Reading restores the same sharing, by which codecs recognise untouched parts, so a reloaded message renders
+A native that occurs again is written as ``{"same": 0}``, the number of its first occurrence. If the JSON text
+of a native is known, its ``style`` is stored, or the text itself if it has none of the known styles. Reading
+restores the same sharing, by which codecs recognise untouched parts, so a reloaded message renders
 byte-identical.
 """
 

@@ -165,11 +165,14 @@ class ToolResult(_Part):
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
 
 
+MediaKind: TypeAlias = Literal["image", "document", "audio", "video", "file"]
+
+
 @dataclass(frozen=True, slots=True)
 class Media(_Part):
     """An image, document, audio, video or other file, given as data, as a URL or as a provider's file id."""
 
-    kind: Literal["image", "document", "audio", "video", "file"]
+    kind: MediaKind
     media_type: str | None = None
     data: str | None = None
     """Base64, as received."""

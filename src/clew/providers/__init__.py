@@ -35,28 +35,10 @@ _NAMES = {
 _MODULE_OF = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
-    "ANTHROPIC",
-    "GEMINI",
-    "OPENAI",
-    "RESPONSES",
-    "WIRES",
-    "Body",
-    "CheckReport",
-    "CheckScope",
-    "ConversionLoss",
-    "ConversionLossKind",
-    "ConversionOptions",
-    "Converted",
-    "Guess",
-    "RuleLevel",
-    "Unverified",
-    "Violation",
-    "Wire",
-    "check",
-    "convert",
-    "detect",
-    "wire_named",
-]
+    "ANTHROPIC", "GEMINI", "OPENAI", "RESPONSES", "WIRES", "Body", "CheckReport", "CheckScope",
+    "ConversionLoss", "ConversionLossKind", "ConversionOptions", "Converted", "Guess", "RuleLevel",
+    "Unverified", "Violation", "Wire", "check", "convert", "detect", "wire_named",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -126,12 +126,8 @@ def shared_fields(ask: Ask, wire: Wire, model: str, names: Collection[str]) -> J
     return {
         name: value
         for name, value in original.items()
-        if name in names and not (name == "tool_choice" and _forces_a_call(value))
+        if name in names and (name != "tool_choice" or as_object(value).get("type") in ("auto", "none"))
     }
-
-
-def _forces_a_call(choice: Json) -> bool:
-    return as_object(choice).get("type") not in ("auto", "none")
 
 
 def with_room_to_think(ask: Ask, model: str, thinking_tokens: int) -> int:

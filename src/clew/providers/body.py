@@ -82,14 +82,14 @@ class Body:
         """Return the body as JSON text; unchanged content keeps its original text."""
         value, source = self.render(), self.source
         if source.text is not None and value is source.value:
-            return source.text
+            return source.text  # nothing was changed
         writer = _writer(source.text or "")
         match value, source.split:
-            case list(), SplitJson(pieces=[ListEntry(), *_]) as split:
+            case list(), SplitJson(pieces=[ListEntry(), *_]) as split:  # was a list, and still is
                 return split.joined(list(self._item_texts(writer)))
-            case dict(), SplitJson(pieces=[ObjectMember(), *_]) as split:
+            case dict(), SplitJson(pieces=[ObjectMember(), *_]) as split:  # was an object, and still is
                 return split.joined(list(self._member_texts(value, split.pieces, writer)))
-            case _:
+            case _:  # was read from a value, or was empty
                 return _encode(value, writer)
 
     def render_bytes(self) -> bytes:

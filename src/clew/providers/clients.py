@@ -105,7 +105,7 @@ def open_async_model(
 
         return AsyncScriptedModel(_quoting_model())
     model_name = ModelName.parse(name)
-    client = _sdk(model_name.api).async_client(model_name.key(key), model_name.base_url)
+    client = _sdk(model_name.api).client(model_name.key(key), model_name.base_url, "Async")
     return _async_remote(model_name.api, model_name.model, client, window_tokens, patience)
 
 
@@ -134,18 +134,6 @@ def anthropic_model(
     return _remote("anthropic", model, client or _sdk("anthropic").client(), window_tokens, patience)
 
 
-def async_anthropic_model(
-    model: str,
-    client: anthropic.AsyncAnthropic | None = None,
-    *,
-    window_tokens: int | None = None,
-    patience: Patience = PATIENCE,
-) -> AsyncRemoteModel:
-    """Like ``anthropic_model``, for an async client."""
-    client = client or _sdk("anthropic").async_client()
-    return _async_remote("anthropic", model, client, window_tokens, patience)
-
-
 def openai_model(
     model: str,
     client: openai.OpenAI | None = None,
@@ -156,18 +144,6 @@ def openai_model(
 ) -> RemoteModel:
     """Like ``anthropic_model``, for OpenAI's models and compatible servers."""
     return _remote(api, model, client or _sdk(api).client(), window_tokens, patience)
-
-
-def async_openai_model(
-    model: str,
-    client: openai.AsyncOpenAI | None = None,
-    *,
-    api: Literal["openai", "openai-chat"] = "openai",
-    window_tokens: int | None = None,
-    patience: Patience = PATIENCE,
-) -> AsyncRemoteModel:
-    """Like ``openai_model``, for an async client."""
-    return _async_remote(api, model, client or _sdk(api).async_client(), window_tokens, patience)
 
 
 def _remote(
@@ -235,15 +211,10 @@ class _Sdk:
     client_class: str
     no_key: tuple[type[Exception], ...]
 
-    def client(self, key: str | None = None, base_url: str | None = None) -> Any:
-        """Return a client; a missing key or URL is taken from the environment by the SDK."""
+    def client(self, key: str | None = None, base_url: str | None = None, kind: str = "") -> Any:
+        """Return a client, or its ``Async`` kind; the SDK reads a missing key or URL from the environment."""
         with self.translated(key):
-            return getattr(self.module, self.client_class)(api_key=key, base_url=base_url)
-
-    def async_client(self, key: str | None = None, base_url: str | None = None) -> Any:
-        """Return an async client; a missing key or URL is taken from the environment by the SDK."""
-        with self.translated(key):
-            return getattr(self.module, f"Async{self.client_class}")(api_key=key, base_url=base_url)
+            return getattr(self.module, f"{kind}{self.client_class}")(api_key=key, base_url=base_url)
 
     @contextmanager
     def translated(self, key: str | None) -> Iterator[None]:

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clew.errors import ModelBusy, ModelError, ModelFailed, ModelRefused
-from clew.message import Json, JsonObject
+from clew.message import JsonObject
+from clew.message.parts import json_strings
 from clew.providers.api import Api, answer_object, int_or_zero, sendable
 from clew.providers.model import Ask, Reply, Streamed, drive, drive_async
 from clew.providers.shapes import objects
@@ -110,12 +111,12 @@ def stream_reply(api: Api, body: JsonObject, patience: Patience, events: Events)
             except ModelError as error:
                 if shown:
                     raise
-                send = steps.throw(error)
+                send = steps.throw(error)  # decides whether to send again; else it raises the error
                 continue
             if shown:
                 return api.reply(value)
             try:
-                send = steps.send(_encode(value))
+                send = steps.send(_encode(value))  # nothing was shown yet: the answer may report an error
             except StopIteration as end:
                 reply: Reply = end.value
                 return reply
@@ -134,19 +135,11 @@ def _limit_length(events: Iterator[JsonObject], body: JsonObject) -> Iterator[Js
     most = CHARACTERS_PER_TOKEN * tokens + EXTRA_CHARACTERS
     received = 0
     for event in events:
-        received += EVENT_CHARACTERS + _length(event.get("delta"))
-        received += sum(_length(choice.get("delta")) for _, choice in objects(event.get("choices")))
+        deltas = [event.get("delta"), *(choice.get("delta") for _, choice in objects(event.get("choices")))]
+        received += EVENT_CHARACTERS + sum(map(len, json_strings(deltas)))
         if received > most:
             raise ModelFailed(f"the answer goes on far beyond its limit ({received:,} characters)")
         yield event
-
-
-def _length(delta: Json, depth: int = 5) -> int:
-    """Return the number of characters in a delta of any provider's layout."""
-    if isinstance(delta, str):
-        return len(delta)
-    inner = delta.values() if isinstance(delta, dict) else delta if isinstance(delta, list) else ()
-    return sum(_length(value, depth - 1) for value in inner) if depth else 0
 
 
 async def _sleep_async(seconds: float) -> None:

@@ -3,20 +3,25 @@
 A rule has an id that error messages and docs share, a level, a source that documents it, and a function that
 finds violations: ``A1 messages.3.content.1: tool_use t1 has no tool_result in the next message``. Rules look
 at the request body as it would be sent, not at clew's messages, so that they can also check requests built by
-others.
+others. Each is a function below its description::
+
+    @RULES.add("G0b: a request has a content", "Error text 'contents is not specified'.", "add a content")
+    def _missing_contents(body: JsonObject) -> Iterator[RuleFinding]:
+        if body.get("contents") == []:
+            yield RuleFinding("contents", "at least one content is required")
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import wraps
 from typing import Any, TypeVar, cast
 
 from clew.message import Json, JsonObject
-from clew.providers.shapes import as_text, objects
+from clew.providers.shapes import as_list, as_number, as_text, objects
 
 ViewT = TypeVar("ViewT")
 
@@ -117,15 +122,35 @@ class CheckReport:
         return tuple(dict.fromkeys(refusing))
 
 
-def in_order(*groups: Iterable[ApiRule]) -> tuple[ApiRule, ...]:
-    """Return rules sorted by id in natural order: A2, A2b, A10."""
-    return tuple(sorted((rule for group in groups for rule in group), key=_rule_order))
+class RuleBook(list[ApiRule]):
+    """The rules of an API, sorted by id in natural order: A2, A2b, A10."""
+
+    def add(  # the fields of a rule
+        self,
+        title: str,
+        source: str,
+        advice: str,
+        *,
+        level: RuleLevel = RuleLevel.REFUSE,
+        verified: bool = True,
+        scope: CheckScope = CheckScope.MESSAGES,
+    ) -> Callable[[Finder], Finder]:
+        """Make a rule of the function below, which yields its violations.
+
+        ``title`` is the id and the name: ``A2: every tool result answers a call of the previous message``.
+        """
+
+        def register(find: Finder) -> Finder:
+            id_, _, name = title.partition(": ")
+            self.append(ApiRule(id_, name, level, source, advice, find, verified, scope))
+            self.sort(key=_rule_order)
+            return find
+
+        return register
 
 
-def _rule_order(rule: ApiRule) -> tuple[str, int, str]:
-    digits = "".join(filter(str.isdigit, rule.id))
-    letter, _, part = rule.id.partition(digits)
-    return letter, int(digits), part
+def _rule_order(rule: ApiRule) -> tuple[int, str]:
+    return int("".join(filter(str.isdigit, rule.id))), rule.id
 
 
 def check_body(
@@ -179,6 +204,51 @@ def once_per_check(make: Callable[[JsonObject], ViewT]) -> Callable[[JsonObject]
 def messages(body: JsonObject) -> list[tuple[int, str, JsonObject]]:
     """Return the entries of ``messages`` that are objects (Anthropic, OpenAI Chat): index, role, message."""
     return [(i, as_text(item.get("role")), item) for i, item in objects(body.get("messages"))]
+
+
+Shape = type | tuple[type, ...]
+
+_TYPE_NAMES: dict[type, str] = {str: "a string", dict: "an object", list: "a list", type(None): "null"}
+
+
+def misfits(where: str, value: JsonObject, wanted: Mapping[str, Shape]) -> Iterator[RuleFinding]:
+    """Yield each field of an object that does not have its type: ``content must be a string or a list``."""
+    for field_, shape in wanted.items():
+        if not isinstance(value.get(field_), shape):
+            names = [_TYPE_NAMES[type_] for type_ in (shape if isinstance(shape, tuple) else (shape,))]
+            yield RuleFinding(f"{where}.{field_}", f"must be {' or '.join(names)}")
+
+
+def misfit_numbers(
+    body: JsonObject, whole: Iterable[str], any_number: Iterable[str] = ("temperature", "top_p")
+) -> Iterator[RuleFinding]:
+    """Yield each given field of the body that is not a number of its type."""
+    for name in whole:
+        if (value := body.get(name)) is not None and (not isinstance(value, int) or isinstance(value, bool)):
+            yield RuleFinding(name, "must be a whole number")
+    for name in any_number:
+        if body.get(name) is not None and as_number(body[name]) is None:
+            yield RuleFinding(name, "must be a number")
+
+
+def temperature_up_to(most: int, body: JsonObject) -> Iterator[RuleFinding]:
+    """Yield the temperature if it is outside its range."""
+    temperature = as_number(body.get("temperature"))
+    if temperature is not None and not 0 <= temperature <= most:
+        yield RuleFinding("temperature", f"must be from 0 to {most}")
+
+
+def malformed_entries(
+    where: str, listed: Json, check: Callable[[str, JsonObject], Iterable[RuleFinding]]
+) -> Iterator[RuleFinding]:
+    """Yield what ``check`` finds in each entry of a list, and entries that are not objects."""
+    if not isinstance(listed, list):
+        yield RuleFinding(where, "must be a list")
+    for i, entry in enumerate(as_list(listed)):
+        if isinstance(entry, dict):
+            yield from check(f"{where}.{i}", entry)
+        else:
+            yield RuleFinding(f"{where}.{i}", "must be an object")
 
 
 # gpt-5.2, openai/gpt-4o, o3-mini, chatgpt-4o-latest, codex-mini; not gpt-oss, which other vendors serve.

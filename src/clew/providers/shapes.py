@@ -6,15 +6,11 @@ it has the expected type and an empty one if not; separate rules report wrong sh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from clew.errors import InputError
 from clew.message import Json, JsonObject
-
-Shape = type | tuple[type, ...]
-
-_NAMES: dict[type, str] = {str: "a string", dict: "an object", list: "a list", type(None): "null"}
 
 
 def as_object(value: Json) -> JsonObject:
@@ -47,32 +43,6 @@ def objects(value: Json) -> Iterator[tuple[int, JsonObject]]:
     for i, item in enumerate(as_list(value)):
         if isinstance(item, dict):
             yield i, item
-
-
-def misfits(value: JsonObject, wanted: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
-    """Yield each field that does not have its type, with a message that names the type."""
-    for field, shape in wanted.items():
-        if not isinstance(value.get(field), shape):
-            yield field, f"must be {name_of(shape)}"
-
-
-def name_of(shape: Shape) -> str:
-    """Return a type or a tuple of types in words: ``a string or a list``."""
-    shapes = shape if isinstance(shape, tuple) else (shape,)
-    return " or ".join(_NAMES[shape] for shape in shapes)
-
-
-def misfit_numbers(
-    value: JsonObject, whole: Iterable[str], any_number: Iterable[str]
-) -> Iterator[tuple[str, str]]:
-    """Yield each given field that is not a number of its type, with a message that names the type."""
-    for field in whole:
-        original = value.get(field)
-        if original is not None and (not isinstance(original, int) or isinstance(original, bool)):
-            yield field, "must be a whole number"
-    for field in any_number:
-        if value.get(field) is not None and as_number(value[field]) is None:
-            yield field, "must be a number"
 
 
 _DUMPS = ("model_dump", "to_dict", "dict")

@@ -91,7 +91,7 @@ def _split_json(
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     match text[start : start + 1]:
         case "{":
-            members, end = _split_object(text, start, keys)
+            members, end = _split_pieces(text, start, "}", lambda at: _split_member(text, at, keys))
             value: Json = {member.key: member.value for member in members.pieces}
             return value, members.within(text[:start], _trailing_space(text, end))
         case "[":
@@ -118,10 +118,6 @@ def _split_list(text: str, start: int) -> tuple[SplitJson[ListEntry], int]:
         return ListEntry(value, text[at:end]), end
 
     return _split_pieces(text, start, "]", entry)
-
-
-def _split_object(text: str, start: int, keys: frozenset[str]) -> tuple[SplitJson[ObjectMember], int]:
-    return _split_pieces(text, start, "}", lambda at: _split_member(text, at, keys))
 
 
 def _split_pieces(

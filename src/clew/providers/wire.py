@@ -63,9 +63,9 @@ class Wire:
     """Whether the list may be a plain string, which is one user message."""
 
     @property
-    def rules(self) -> tuple[ApiRule, ...]:
+    def rules(self) -> Sequence[ApiRule]:
         """Return the rules that the API enforces."""
-        rules: tuple[ApiRule, ...] = import_module(self.rules_module).RULES
+        rules: Sequence[ApiRule] = import_module(self.rules_module).RULES
         return rules
 
     def parse(self, items: Iterable[Any]) -> list[Message]:
@@ -227,3 +227,12 @@ def write_content(
             return original  # was neither text nor a list
         case _:
             return list(write_blocks(parts))
+
+
+def write_system(
+    messages: Sequence[Message], wire: str, write_blocks: Callable[[Sequence[Part]], Iterable[Json]]
+) -> Json:
+    """Write a system field; a single unchanged message is written as it was read."""
+    original = original_system(messages, wire)
+    content = write_content([part for message in messages for part in message.parts], original, write_blocks)
+    return content if differs(original, content) else original

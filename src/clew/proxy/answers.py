@@ -1,28 +1,30 @@
-"""The response to a compaction request, in the shape that its client expects."""
+"""The response to a compaction request, in the shape that its client expects.
+
+The summary is clew's digest. With ``--summary upstream`` the client's model writes it: rules, goal and open
+work are appended to the client's own instruction, and what the summary left out of them is put behind it,
+word for word. Without a usable summary, clew's own digest is the answer.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
+from clew.hosts.reminder import summary_request
 from clew.message import Json, JsonObject, Role, Usage, text_message
-from clew.providers.anthropic.server_side import AnthropicServerSide
 from clew.providers.model import Reply
-from clew.providers.openai_chat.server_side import OpenaiChatServerSide
-from clew.providers.openai_responses.server_side import OpenaiResponsesServerSide
-from clew.providers.server_side import ServerSide
-from clew.proxy.digests import WrittenDigest
+from clew.providers.server_side import SERVER_SIDES
+from clew.proxy.conversations import Conversations
+from clew.proxy.digests import DigestWriter, WrittenDigest, complete_summary
 from clew.proxy.reaction import HttpAnswer, Reaction
-from clew.proxy.requests import CompactionRequest, RequestKind
+from clew.proxy.requests import LIST_KEYS, CompactionRequest, RequestKind
 from clew.proxy.sealed import open_digests, sealed_item
+from clew.proxy.stats import Stats
 
-SERVER_SIDES: dict[str, ServerSide] = {
-    "anthropic": AnthropicServerSide(),
-    "openai": OpenaiChatServerSide(),
-    "responses": OpenaiResponsesServerSide(),
-}
 USER_CHARS = 80_000
 """Most characters of user messages in a compacted list, newest first: 20,000 tokens, as Codex keeps."""
 THREADS_BETA = "message-threads-2026-08-12"
@@ -76,23 +78,14 @@ def _users(entries: list[Any]) -> list[Json]:
         is_message = isinstance(entry, dict) and entry.get("type", "message") == "message"
         if not is_message or entry.get("role") != "user":
             continue
-        room -= len(json.dumps(entry.get("content")))
+        content = entry.get("content")
+        room -= len(json.dumps(content))
         if room < 0:
             break
-        kept.append(_item(entry))
+        blocks: Json = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
+        own = {"id": f"msg_{os.urandom(12).hex()}", "status": "completed"}
+        kept.append({**own, **entry, "type": "message", "content": blocks})
     return kept[::-1]
-
-
-def _item(entry: JsonObject) -> JsonObject:
-    content = entry.get("content")
-    blocks: Json = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
-    return {
-        "id": f"msg_{os.urandom(12).hex()}",
-        "status": "completed",
-        **entry,
-        "type": "message",
-        "content": blocks,
-    }
 
 
 def opened_body(raw: bytes) -> bytes | None:
@@ -129,3 +122,95 @@ def thread_refusal(body: JsonObject) -> Reaction | None:
 def failure(wire: str, status: int, message: str) -> HttpAnswer:
     """Return an error of the proxy itself, in the format of the API that was called."""
     return _json(SERVER_SIDES[wire or "openai"].error(status, message, None), status)
+
+
+# ``--summary upstream`` ------------------------------------------------------------------------------
+
+
+def upstream_summary(request: CompactionRequest, digest: WrittenDigest, stats: Stats) -> Reaction:
+    """Return the request for the client's model, and what is made of its response."""
+    key = LIST_KEYS[request.wire]
+    entries: list[Any] = list(request.body[key])  # type: ignore[arg-type]  # a list, or it were no compaction request
+    instructions = summary_request(digest.state)
+    if instructions:
+        entries[-1] = _with_text(entries[-1], instructions, request.wire)
+    body = {**request.body, key: entries, "stream": False}
+    body.pop("stream_options", None)
+    raw = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+    def finish(status: int, data: bytes) -> Reaction:
+        written = complete_summary(digest, reply_text(data) if status == 200 else "")
+        if written is None:
+            stats.count("summary_failed")
+            return Reaction.of(answer(request, digest), "answered; the upstream wrote no summary")
+        stats.count("complemented")
+        return Reaction.of(answer(request, written), "summary; upstream, complemented")
+
+    return Reaction(body=raw, label="summary; upstream", finish=finish)
+
+
+def _with_text(entry: Any, text: str, wire: str) -> JsonObject:  # noqa: ANN401  # JSON
+    """Return a message of the user with one more text at its end."""
+    content = entry.get("content")
+    if isinstance(content, str):
+        return {**entry, "content": f"{content}\n\n{text}"}
+    kind = "input_text" if wire == "responses" else "text"
+    return {**entry, "content": [*content, {"type": kind, "text": text}]}
+
+
+def reply_text(data: bytes) -> str:
+    """Return the text of a response of any of the three APIs; empty if it cannot be read."""
+    try:
+        value = json.loads(data)
+    except ValueError:
+        return ""
+    if not isinstance(value, dict):
+        return ""
+    choices = [choice.get("message") for choice in _objects(value.get("choices"))]  # Chat Completions
+    texts: list[str] = []
+    for message in (*_objects(choices), *_objects(value.get("output")), value):
+        content = message.get("content")
+        texts += [content] if isinstance(content, str) else [_text(block) for block in _objects(content)]
+    text = "\n".join(filter(None, texts))
+    return text.rpartition("<summary>")[2].partition("</summary>")[0]
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # JSON
+    """Return the objects of a list; none if it is not a list."""
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _text(block: dict[str, Any]) -> str:
+    text = block.get("text") if block.get("type") in ("text", "output_text") else None
+    return text if isinstance(text, str) else ""
+
+
+# Before the first request ----------------------------------------------------------------------------
+
+_WORK: tuple[tuple[str, JsonObject, str], ...] = (
+    (
+        "Bash",
+        {"command": "pytest -q"},
+        "FAILED tests/test_a.py::test_b - ValueError: bad port 8123\n1 failed",
+    ),
+    ("Edit", {"file_path": "src/a.py", "old_string": "a", "new_string": "b"}, "The file was updated."),
+    ("TodoWrite", {"todos": [{"content": "Fix a", "status": "pending"}]}, "Todos were modified."),
+)
+"""Tool calls of a made-up conversation, with their results."""
+
+
+def warm_up() -> None:
+    """Load the modules, tables and patterns of a compaction, by compacting a made-up conversation."""
+    said = "Fix the parser in src/a.py. Never modify files under legacy/. We decided to use port 8123."
+    entries: list[JsonObject] = [{"role": "user", "content": said}]
+    for n, (name, arguments, output) in enumerate(_WORK * 4):
+        text = f"I found that the cause is in src/a.py:{n}. Next I will run the tests."
+        call: JsonObject = {"type": "tool_use", "id": f"t{n}", "name": name, "input": arguments}
+        result: JsonObject = {"type": "tool_result", "tool_use_id": f"t{n}", "content": f"{output}\n" * 9}
+        entries.append({"role": "assistant", "content": [{"type": "text", "text": text}, call]})
+        entries.append({"role": "user", "content": [result]})
+    request = CompactionRequest(RequestKind.SUMMARY, "anthropic", {"model": "claude-sonnet-5"}, entries)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        conversations = Conversations(Path(folder) / "clew.db")
+        answer(request, DigestWriter(conversations, 400).write(request))
+        conversations.close()

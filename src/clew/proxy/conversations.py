@@ -89,7 +89,8 @@ class Conversation:
         """
         upto = len(client_list.hashes) if upto is None else upto
         start, known = self._start(client_list, upto), self._known_hashes()
-        parsed = _parsed(client_list.request)
+        request, wire = client_list.request, wire_named(client_list.request.wire)
+        parsed = ParsedInput.of({**request.body, wire.list_key: request.entries}, wire)
         if start is None:
             new = _new_after_digest(parsed.entries[:upto], client_list.hashes, known)
         else:
@@ -112,14 +113,10 @@ class Conversation:
         count = logged.get("count")
         if isinstance(count, int) and logged.get("chain") == chain(client_list.hashes[:count]):
             return min(count, upto)
-        earlier = client_list.request.earlier
-        if earlier and self._is_last(earlier.digest):
+        earlier, compactions = client_list.request.earlier, self.session.trace()
+        if earlier and (not compactions or compactions[-1].name == earlier.digest):
             return None
         raise Diverged
-
-    def _is_last(self, digest: str) -> bool:
-        compactions = self.session.trace()
-        return not compactions or compactions[-1].name == digest
 
     def _known_hashes(self) -> tuple[str, ...]:
         """Return the hashes of the entries that the list had before it was compacted."""
@@ -204,9 +201,3 @@ def entry_hash(entry: object) -> str:
 def chain(hashes: Iterable[str]) -> str:
     """Return one hash of several."""
     return blake2b("".join(hashes).encode(), digest_size=12).hexdigest()
-
-
-def _parsed(request: CompactionRequest) -> ParsedInput:
-    wire = wire_named(request.wire)
-    entries: Sequence[object] = request.entries
-    return ParsedInput.of(request.body | {wire.list_key: entries}, wire)

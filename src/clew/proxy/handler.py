@@ -29,7 +29,7 @@ from clew.proxy.relay import (
     relay_body,
 )
 from clew.proxy.requests import ENCODINGS, MODES, requested_mode, wire_of
-from clew.proxy.usage import UsageReader
+from clew.proxy.stats import UsageReader
 
 if TYPE_CHECKING:
     from clew.proxy.server import Proxy
@@ -104,10 +104,13 @@ class ProxyHandler(BaseHTTPRequestHandler):
         else:
             self._forward(http, reaction, own)
 
-    def _forward(self, http: HttpRequest, reaction: Reaction, own: list[tuple[str, str]]) -> None:
-        """Send a request to the provider, changed as the reaction says, and relay its response."""
+    def _forward(self, http: HttpRequest, reaction: Reaction, own: Headers) -> None:
+        """Send a request to the provider, changed as the reaction says, and relay its response.
+
+        ``own`` are the headers that clew adds to the response.
+        """
         upstream, client = self.owner.routes.upstream(http), http
-        if reaction.finish and self._finished(upstream, http, reaction, own):
+        if reaction.finish and self._answer_from_response(upstream, http, reaction, own):
             return
         if reaction.body is not None and not reaction.finish:
             http = _with_body(http, reaction.body)
@@ -140,7 +143,7 @@ class ProxyHandler(BaseHTTPRequestHandler):
         upstream: Upstream,
         response: HTTPResponse,
         method: str,
-        own: list[tuple[str, str]],
+        own: Headers,
         reader: UsageReader,
         pieces: Iterator[bytes] | None = None,
     ) -> bool:
@@ -150,13 +153,19 @@ class ProxyHandler(BaseHTTPRequestHandler):
         """
         chunked = response.length is None and method != "HEAD" and response.status >= 200
         chunked = chunked and response.status not in (204, 304) and self.request_version != "HTTP/1.0"
-        self._relay_head(response.status, response.reason, response.getheaders(), own, chunked=chunked)
+        self.send_response_only(response.status, response.reason)
+        coding = [("transfer-encoding", "chunked")] if chunked else []
+        for name, value in (*end_to_end(response.getheaders()), *own, *coding):
+            self.send_header(name, value)
+        self.end_headers()
         try:
             sent = relay_body(response, self.wfile, method, chunked=chunked, seen=reader.add, pieces=pieces)
         except UpstreamFailed:
             self.owner.stats.count("cut_off")
             self.upstreams.drop(upstream)
-            self._hang_up()
+            self.close_connection = True
+            with contextlib.suppress(OSError):  # in the middle, so that the client sees that it is incomplete
+                self.connection.shutdown(socket.SHUT_RDWR)
             return False
         except OSError:
             self.owner.stats.count("client_gone")
@@ -175,8 +184,8 @@ class ProxyHandler(BaseHTTPRequestHandler):
         else:
             self.upstreams.keep(upstream)
 
-    def _finished(
-        self, upstream: Upstream, client: HttpRequest, reaction: Reaction, own: list[tuple[str, str]]
+    def _answer_from_response(
+        self, upstream: Upstream, client: HttpRequest, reaction: Reaction, own: Headers
     ) -> bool:
         """Answer with what clew makes of the upstream's response; False if clew failed."""
         status, data = 0, b""
@@ -196,24 +205,7 @@ class ProxyHandler(BaseHTTPRequestHandler):
         self.owner.record_usage(client, PASS, reader)
         return True
 
-    def _relay_head(
-        self,
-        status: int,
-        reason: str,
-        headers: list[tuple[str, str]],
-        own: list[tuple[str, str]],
-        *,
-        chunked: bool,
-    ) -> None:
-        """Send the status line and headers of a response."""
-        self.send_response_only(status, reason)
-        for name, value in (*end_to_end(headers), *own):
-            self.send_header(name, value)
-        if chunked:
-            self.send_header("transfer-encoding", "chunked")
-        self.end_headers()
-
-    def _send(self, status: int, kind: str, body: bytes, own: list[tuple[str, str]]) -> None:
+    def _send(self, status: int, kind: str, body: bytes, own: Headers) -> None:
         """Send clew's own answer."""
         self.send_response_only(status)
         for name, value in (("content-type", kind), ("content-length", str(len(body))), *own):
@@ -221,12 +213,6 @@ class ProxyHandler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
-
-    def _hang_up(self) -> None:
-        """Close the connection in the middle of a response, so that the client sees that it is incomplete."""
-        self.close_connection = True
-        with contextlib.suppress(OSError):
-            self.connection.shutdown(socket.SHUT_RDWR)
 
     def _own_page(self) -> None:
         """Answer ``/clew/health``, to this computer only."""
@@ -247,9 +233,10 @@ def _with_body(http: HttpRequest, body: bytes) -> HttpRequest:
 
 def _accepting_readable(headers: Headers) -> Headers:
     """Return headers that accept only encodings which clew can decode, so that it can read an error."""
-    return [(key, _readable(value) if key.lower() == "accept-encoding" else value) for key, value in headers]
 
+    def readable(accepted: str) -> str:
+        encodings = [one.strip() for one in accepted.split(",")]
+        known = [one for one in encodings if one.partition(";")[0].strip().lower() in ENCODINGS]
+        return ", ".join(known) or "identity"
 
-def _readable(accepted: str) -> str:
-    kept = [one.strip() for one in accepted.split(",") if one.partition(";")[0].strip().lower() in ENCODINGS]
-    return ", ".join(kept) or "identity"
+    return [(key, readable(value) if key.lower() == "accept-encoding" else value) for key, value in headers]

@@ -34,6 +34,7 @@ from clew.proxy.requests import LIST_KEYS, STORED, conversation_key, session_id
 from clew.proxy.stats import Stats
 from clew.proxy.thinking import running_loop, thinking_in, without_thinking
 from clew.session import Compactor, CompactResult
+from clew.session.restated import restated
 from clew.tokens import counter_for, model_named
 
 CONVERSATIONS = 64
@@ -83,28 +84,30 @@ class InFlight:
             return None
         if refusal := thread_refusal(body):
             return refusal
-        key = self._key(http, body, entries)
+        if preview:
+            result = Compactor(self._window).fit(body, wire=wire)
+            sizes = f"{result.tokens_before} to {result.tokens_after} tokens"
+            return Reaction(label=f"preview; {sizes if result.changed else 'unchanged'}")
+        key = _key(http, body, entries)
         if (last := self._compactor.last(key)) and last.conversation:
             known = last.conversation.record.entries
             entries[: len(known)] = map(_shared, entries, tuple(known))
-        if preview:
-            return self._preview(body, wire)
         self._make_room(key, len(raw))
         try:
-            result = self._fit_in_turn(key, body, wire, raw)
+            fitted = self._fit_in_turn(key, body, wire, raw)
         except BudgetExceeded:
-            result = None
+            fitted = None
         retry = self._harder(key, body, wire)
-        if result is None or _same(result.messages, entries):
+        if fitted is None or fitted.messages == entries:
             return Reaction(label="passed", retry=retry)
-        shorter, dropped = self._body(key, body, wire, result)
-        label = f"compacted; {result.tokens_before} to {result.tokens_after} tokens"
+        shorter, dropped = self._body(key, body, wire, fitted)
+        label = f"compacted; {fitted.tokens_before} to {fitted.tokens_after} tokens"
         label += f"; {dropped} thinking blocks dropped" if dropped else ""
-        if result.changed:
+        if fitted.changed:
             self.stats.count("compacted")
             with self.stats.conversation(conversation_key(http, raw)) as stats:
-                stats.add_compaction(result.tokens_before, result.tokens_after, answered=False)
-        return Reaction(body=shorter, label=label, shortened=True, rewritten=result.changed, retry=retry)
+                stats.add_compaction(fitted.tokens_before, fitted.tokens_after, answered=False)
+        return Reaction(body=shorter, label=label, shortened=True, rewritten=fitted.changed, retry=retry)
 
     def _fit_in_turn(self, key: str, body: JsonObject, wire: str, raw: bytes) -> CompactResult | None:
         """Fit a request when it is its turn; None if it is sent as it is, because its turn is too far off."""
@@ -141,7 +144,7 @@ class InFlight:
         the loop keeps its own.
         """
         if not self._drop_thinking:
-            return _checked_body(body, wire, result.messages), 0
+            return _with_rules(body, wire, result.messages, result), 0
         entries: Any = body[LIST_KEYS[wire]]
         stale = self._stale.get(key)
         if result.changed or stale is None:
@@ -154,7 +157,7 @@ class InFlight:
                     self._stale[key] = stale
         shorter = without_thinking(result.messages, stale)
         dropped = len(thinking_in(result.messages)) - len(thinking_in(shorter))
-        return _checked_body(body, wire, shorter), dropped
+        return _with_rules(body, wire, shorter, result), dropped
 
     def _fits_whole(self, body: JsonObject, raw: bytes) -> bool:
         """Estimate from samples whether the client's own request fits the model's window.
@@ -200,18 +203,13 @@ class InFlight:
 
         return retry
 
-    def _preview(self, body: JsonObject, wire: str) -> Reaction:
-        result = Compactor(self._window).fit(body, wire=wire)
-        label = f"preview; {result.tokens_before} to {result.tokens_after} tokens"
-        return Reaction(label=label if result.changed else "preview; unchanged")
 
-    @staticmethod
-    def _key(http: HttpRequest, body: JsonObject, entries: list[Any]) -> str:
-        credentials = http.header("authorization") + http.header("x-api-key")
-        system = "" if session_id(http, body) else entry_hash(body.get("system") or body.get("instructions"))
-        model = str(body.get("model"))
-        parts = (credentials, session_id(http, body), model, system, entry_hash(entries[0]))
-        return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
+def _key(http: HttpRequest, body: JsonObject, entries: list[Any]) -> str:
+    """Return the key of a request's conversation; without a client's id, the system prompt is part of it."""
+    credentials, session = http.header("authorization") + http.header("x-api-key"), session_id(http, body)
+    system = "" if session else entry_hash(body.get("system") or body.get("instructions"))
+    parts = (credentials, session, str(body.get("model")), system, entry_hash(entries[0]))
+    return blake2b("\0".join(parts).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def _shared(new: object, known: object) -> object:
@@ -234,14 +232,18 @@ def _shared(new: object, known: object) -> object:
     return new
 
 
-def _same(one: list[Any], other: list[Any]) -> bool:
-    return len(one) == len(other) and all(a is b or a == b for a, b in zip(one, other, strict=True))
-
-
 def _violations(body: JsonObject, wire: str, messages: list[Any]) -> set[str]:
     """Return the rules of the API that a list breaks, also those that are not certain."""
     report = wire_named(wire).check({**body, LIST_KEYS[wire]: messages})
     return {violation.rule.id for violation in report.violations}
+
+
+def _with_rules(body: JsonObject, wire: str, messages: list[Any], result: CompactResult) -> bytes:
+    """Return the new body, with the rules that only the digest shows at its end if the API takes them."""
+    try:
+        return _checked_body(body, wire, [*messages, *restated(result)])
+    except Exception:  # noqa: BLE001  # fail open: the compacted list without them
+        return _checked_body(body, wire, messages)
 
 
 def _checked_body(body: JsonObject, wire: str, messages: list[Any]) -> bytes:

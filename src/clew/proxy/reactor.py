@@ -82,7 +82,7 @@ class Compactions:
 
     def warm_up(self) -> None:
         """Load what the first compaction needs, so that its client does not wait for it."""
-        from clew.proxy.warm_up import warm_up
+        from clew.proxy.answers import warm_up
 
         warm_up()
 
@@ -105,7 +105,7 @@ class Compactions:
             return PASS  # the provider keeps the conversation
         digest = self._get_writer().write(request)
         if self._upstream_summary and request.kind is RequestKind.SUMMARY:
-            from clew.proxy.upstream_summary import upstream_summary
+            from clew.proxy.answers import upstream_summary
 
             return upstream_summary(request, digest, self.stats)
         sizes = f"{digest.tokens_before} to {digest.tokens} tokens"

@@ -1,8 +1,8 @@
 """Forward one HTTP request to an upstream and its response to the client, byte for byte as it arrives.
 
-Only headers of this hop are changed: hop-by-hop ones, ``host``, ``expect``, the length of a body read
-whole, and clew's own. Credentials are forwarded like any other header; nothing is
-stored or logged. A response that breaks off upstream breaks off at the client as well.
+Only headers of this hop are changed: hop-by-hop ones, ``host``, ``expect``, the length of a body read whole,
+and clew's own. Credentials are forwarded like any other header; nothing is stored or logged. A response that
+breaks off upstream breaks off at the client as well.
 """
 
 from __future__ import annotations
@@ -27,15 +27,8 @@ IDLE_SECONDS = 20.0
 """An upstream connection idle for longer is not used again; servers close theirs after 60 s or more."""
 HOP_BY_HOP = frozenset(
     {
-        "connection",
-        "keep-alive",
-        "proxy-authenticate",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
+        *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection"),
+        *("te", "trailer", "transfer-encoding", "upgrade"),
     }
 )
 _DECIMAL, _HEXADECIMAL = re.compile(r"[0-9]{1,18}"), re.compile(r"[0-9A-Fa-f]{1,15}")
@@ -101,13 +94,8 @@ class HttpRequest:
 
 def end_to_end(headers: Headers) -> Headers:
     """Return the headers that are forwarded."""
-    named = {
-        name.strip().lower()
-        for key, value in headers
-        if key.lower() == "connection"
-        for name in value.split(",")
-    }
-    dropped = HOP_BY_HOP | named
+    listed = ",".join(value for key, value in headers if key.lower() == "connection")
+    dropped = HOP_BY_HOP | {name.strip().lower() for name in listed.split(",")}
     return [(key, value) for key, value in headers if key.lower() not in dropped]
 
 
@@ -305,11 +293,11 @@ def relay_body(
 
     ``pieces`` is the body if it was read already (``read_ahead``).
     """
-    size = 0
     if method == "HEAD" or response.status in (204, 304):
         with suppress(HTTPException):
             response.read()
         return 0
+    size = 0
     for piece in pieces_of(response) if pieces is None else pieces:
         size += len(piece)
         out.write(b"%x\r\n%b\r\n" % (len(piece), piece) if chunked else piece)

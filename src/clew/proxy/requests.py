@@ -63,11 +63,7 @@ _FOCUS = re.compile(r"(?:Additional|Compact) Instructions:\s*(.+)", re.DOTALL | 
 _FOOTER = re.compile(rf"\(clew session ({SESSION_PREFIX}[\w.:-]{{1,120}}), digest (d\d+)\)")
 """How an answer names its session: one of the proxy's own, whatever else a pasted text may name."""
 SESSION_HEADERS = (
-    "x-clew-session",
-    "x-claude-code-session-id",
-    "session-id",
-    "session_id",
-    "x-opencode-session",
+    *("x-clew-session", "x-claude-code-session-id", "session-id", "session_id", "x-opencode-session"),
 )
 """Headers in which clients name the conversation."""
 AGENT_HEADER = "x-claude-code-agent-id"
@@ -168,10 +164,9 @@ def compaction_request(http: HttpRequest, raw: bytes) -> CompactionRequest | Non
     entries = _entries(body, wire)
     if entries is None:
         return None  # the upstream explains what is missing
-    request: CompactionRequest | None
     if is_endpoint:
-        request = CompactionRequest(RequestKind.ENDPOINT, wire, body, entries)
-    elif _type(entries[-1]) == "compaction_trigger":
+        request: CompactionRequest | None = CompactionRequest(RequestKind.ENDPOINT, wire, body, entries)
+    elif isinstance(entries[-1], dict) and entries[-1].get("type") == "compaction_trigger":
         request = CompactionRequest(RequestKind.TRIGGER, wire, body, entries[:-1])
     else:
         request = _summary(wire, body, entries)
@@ -222,7 +217,8 @@ def _entries(body: Json, wire: str) -> list[Any] | None:
 def session_id(http: HttpRequest, body: JsonObject) -> str:
     """Return the id that a client gives its conversation; empty if it sends none."""
     named = next((value for name in SESSION_HEADERS if (value := http.header(name))), "")
-    named = named or _text(body.get("prompt_cache_key")) or ""
+    cache_key = body.get("prompt_cache_key")
+    named = named or (cache_key if isinstance(cache_key, str) else "")
     agent = http.header(AGENT_HEADER)
     return f"{named}.{agent}" if named and agent else named
 
@@ -278,11 +274,3 @@ def _user_texts(entry: Any) -> Iterator[str]:  # noqa: ANN401  # JSON
 def _block_text(block: Any) -> str:  # noqa: ANN401  # JSON
     text = block.get("text") if isinstance(block, dict) else None
     return text if isinstance(text, str) else ""
-
-
-def _text(value: Json) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _type(entry: Any) -> object:  # noqa: ANN401  # JSON
-    return entry.get("type") if isinstance(entry, dict) else None

@@ -96,12 +96,11 @@ def holds_sealed(raw: bytes) -> bool:
 
 def open_digests(items: list[Json]) -> list[Json]:
     """Return a list with clew's items replaced by their digests, as messages of the user role."""
-    return [_message(digest) if (digest := digest_in(item)) else item for item in items]
-
-
-def _message(digest: SealedDigest) -> JsonObject:
-    return {
-        "type": "message",
-        "role": "user",
-        "content": [{"type": "input_text", "text": digest.text}],
-    }
+    opened: list[Json] = []
+    for item in items:
+        if digest := digest_in(item):
+            content: Json = [{"type": "input_text", "text": digest.text}]
+            opened.append({"type": "message", "role": "user", "content": content})
+        else:
+            opened.append(item)
+    return opened

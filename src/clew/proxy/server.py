@@ -1,8 +1,8 @@
 """The proxy's server: one thread per client connection, on a loopback address.
 
 ``handler.py`` serves a connection; here are the routes to the upstreams and the guard around clew's own code.
-**Fail open**: if clew raises an error,
-the client's own bytes go upstream, and the error is counted in ``x-clew`` and ``/clew/health``.
+**Fail open**: if clew raises an error, the client's own bytes go upstream, and the error is counted in
+``x-clew`` and ``/clew/health``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ from clew.proxy.handler import LOOPBACK, ProxyHandler
 from clew.proxy.reaction import Reaction, Reactor
 from clew.proxy.relay import HttpRequest, Upstream
 from clew.proxy.requests import conversation_key, decode, decoded, wire_of
-from clew.proxy.stats import Stats
-from clew.proxy.usage import UsageReader
+from clew.proxy.stats import Stats, UsageReader
 
 log = logging.getLogger("clew.proxy")
 TIMEOUT_SECONDS = 600.0

@@ -1,13 +1,22 @@
-"""Figures of a proxy: requests, compactions, errors, added time; usage and cost of each conversation."""
+"""Figures of a proxy: requests, compactions, errors, added time; usage and cost of each conversation.
+
+``UsageReader`` reads the usage that a response reports while it is relayed, without holding it back. It keeps
+only the beginning and the end: Anthropic reports input in the first event and output in one of the last;
+OpenAI's APIs report both at the end.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 import threading
 import time
+import zlib
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from clew.budget.cost import relative_output_price
 from clew.message import Json, JsonObject, Usage
@@ -16,8 +25,6 @@ from clew.tokens import model_named
 SAMPLES = 4_096
 """How many of the newest overheads are kept for percentiles."""
 CONVERSATIONS = 256
-
-
 SUMMARY_TOKENS = 2_000
 """Output of the summary that a model would have written; agents' own summaries have 1,000 to 8,000 tokens."""
 COLD_SHARE = 0.2
@@ -156,3 +163,70 @@ class Stats:
 
 def _at(ordered: list[float], share: float) -> Json:
     return round(ordered[min(len(ordered) - 1, int(len(ordered) * share))], 2) if ordered else None
+
+
+# The usage of a response -----------------------------------------------------------------------------
+
+HEAD_BYTES, TAIL_BYTES = 16 << 10, 64 << 10
+_USAGE = re.compile(r'"usage":\s*')
+_GZIP_OR_ZLIB = zlib.MAX_WBITS | 32  # zlib tells the two encodings apart by their headers
+
+
+class UsageReader:
+    """Takes the pieces of one response; ``usage`` is what it reported."""
+
+    def __init__(self, encoding: str = "") -> None:
+        self._head, self._tail = bytearray(), bytearray()
+        kind = encoding.strip().lower()
+        self._readable = kind in ("", "identity", "gzip", "deflate")
+        self._inflate = zlib.decompressobj(_GZIP_OR_ZLIB) if kind in ("gzip", "deflate") else None
+
+    def add(self, piece: bytes) -> None:
+        """Look at the next piece; an unreadable response is ignored."""
+        if not self._readable:
+            return
+        try:
+            data = self._inflate.decompress(piece) if self._inflate else piece
+        except zlib.error:
+            self._readable = False
+            return
+        room = HEAD_BYTES - len(self._head)
+        self._head += data[: max(0, room)]
+        self._tail += data[max(0, room) :]
+        if len(self._tail) > 2 * TAIL_BYTES:
+            del self._tail[:-TAIL_BYTES]
+
+    @property
+    def usage(self) -> Usage | None:
+        """Return the usage; None if the response reports none or cannot be read."""
+        found: dict[str, Any] = {}
+        for part in (self._head, self._tail[-TAIL_BYTES:]):
+            text = bytes(part).decode("utf-8", "replace")
+            for match in _USAGE.finditer(text):
+                found |= _object_at(text, match.end())
+        return _usage(found) if found else None
+
+
+def _object_at(text: str, place: int) -> dict[str, Any]:
+    """Return the fields with a value of the JSON object that begins at a place; empty if it is cut off."""
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text, place)
+    except ValueError:
+        return {}
+    return {key: one for key, one in value.items() if one is not None} if isinstance(value, dict) else {}
+
+
+def _usage(found: dict[str, Any]) -> Usage | None:
+    """Return a usage of any of the three APIs; Anthropic alone does not count cached input as input."""
+    details = found.get("input_tokens_details") or found.get("prompt_tokens_details") or {}
+    read, written = (_number(found, f"cache_{name}_input_tokens") for name in ("read", "creation"))
+    cached, kept = _number(details, "cached_tokens"), _number(details, "cache_write_tokens")
+    fresh = _number(found, "input_tokens") + _number(found, "prompt_tokens")
+    output = _number(found, "output_tokens") + _number(found, "completion_tokens")
+    whole = fresh + read + written
+    return Usage(whole, output, read + cached, written + kept) if whole else None
+
+
+def _number(value: Any, name: str) -> int:  # noqa: ANN401  # JSON
+    number = value.get(name) if isinstance(value, dict) else None
+    return number if isinstance(number, int) else 0

@@ -27,6 +27,7 @@ from clew.request.sections import (
     OBSERVATIONS,
     PINNED,
     REMINDERS,
+    RULES,
     SYSTEM_PROMPT,
     TASK,
     TOOLS,
@@ -146,17 +147,20 @@ def end_message(pieces: Sequence[Piece], fence: Fence | None, announced: bool) -
     """Return the message that follows the last one; None without pieces.
 
     It has the user's role, because no wire format offers another one at that place, and states that the user
-    did not write it. ``announced``: the system prompt already explains fences.
+    did not write it. Only rules do not stand under that statement: they are the user's words, and come last,
+    where models follow them best. ``announced``: the system prompt already explains fences.
     """
     if not pieces:
         return None
-    fenced = any(piece.fenced for piece in pieces)
+    rules = [piece.text for piece in pieces if piece.section is RULES]
+    others = [piece for piece in pieces if piece.section is not RULES]
     lines = [f"<{TAG}>", PREAMBLE]
-    if fenced and not announced:
+    if any(piece.fenced for piece in others) and not announced:
         lines.append(ANNOUNCEMENT)
-    for section, own_pieces in _by_section(pieces):
+    for section, own_pieces in _by_section(others):
         lines += _section_texts(section, own_pieces, fence)
-    text = "\n".join([*lines, f"</{TAG}>"])
+    lines.append(f"</{TAG}>")
+    text = "\n".join([*(lines if others else ()), *rules])
     label = min(Trust.SEMI_TRUSTED, lowest(piece.trust for piece in pieces))
     return Message(Role.USER, (Text(text, trust=label),), Origin.INJECTED)
 

@@ -62,12 +62,13 @@ def rules_by_hand(changed: Iterable[Rule], view: Sequence[Item]) -> Piece | None
     over = [rule for rule in changed if rule.quote not in in_force and visible.has(rule.quote, rule.source)]
     if not new and not over:
         return None
-    lines = ["In force until the user ends them:" if new else "", *map(_rule_line, new)]
+    lines = [REMINDER if new else "", *map(_rule_line, new)]
     lines += ["No longer in force, although shown above:" if over else "", *map(_rule_line, over)]
     names = ", ".join(rule.id for rule in (*new, *over))
     return Piece(RULES, "\n".join(filter(None, lines)), names, Trust.USER, own=True)
 
 
+REMINDER = "Reminder of the rules that the user set. Follow them in your reply:"
 RESTATED_TOKENS = 400
 """Most tokens of rules repeated with every request, since no cache reads them: twenty rules of a sentence."""
 
@@ -95,13 +96,13 @@ def restated_rules(rules: Iterable[Rule], view: Sequence[Item], count: Callable[
         lines.append(line)
     if not lines:
         return None
-    text = "\n".join(["The user set these earlier. They still hold; follow them:", *lines])
+    text = "\n".join([REMINDER, *lines])
     return Piece(RULES, text, ", ".join(rule.id for rule in old), Trust.USER, own=True)
 
 
 def _rule_line(rule: Rule) -> str:
     text = escape_tags(rule.quote).replace("\n", "\n  ")
-    return f"- [{rule.id}] {text}"
+    return f"- {text}"
 
 
 def memory_pieces(injection: Injection) -> list[Piece]:

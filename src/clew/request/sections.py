@@ -70,7 +70,7 @@ ORGANIZATION = Section(
 )
 CONTRACT = Section("contract", 3, "", Owner.DEVELOPER, Trust.DEVELOPER, _SYSTEM, Region.SYSTEM)
 TASK = Section("task", 4, "", Owner.USER, Trust.USER, _HISTORY, Region.HISTORY)
-RULES = Section("rules", 4, "Rules of the user", Owner.USER, Trust.USER, _END, Region.PINNED)
+RULES = Section("rules", 4, "", Owner.USER, Trust.USER, _END, Region.PINNED)
 PLAN = Section(
     "plan", 5, "State of the work", Owner.HARNESS, Trust.UNTRUSTED, _END, Region.HISTORY,
     Limit(share=0.05, tokens=2_000),

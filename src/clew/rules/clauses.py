@@ -42,6 +42,8 @@ _WITHOUT_VERB = lazy_pattern(
 )
 _LONGEST = 600
 """Characters above which a sentence is not split (chosen by hand): it is a list without punctuation."""
+_PARTICLE_AND_WORD = 2
+"""Words of a clause such as "never pip"."""
 _HEAVY = 3.0
 """Weight from which on a cue can begin a rule of its own; chosen by hand."""
 
@@ -101,8 +103,20 @@ def _is_case(cues: Evidence) -> bool:
 
 
 def _is_incomplete(first: tuple[Sentence, Evidence], rest: tuple[Sentence, Evidence]) -> bool:
-    """Return True if a clause only introduces the rest ("whatever happens"), or the rest has no verb."""
-    return bool(_INTRODUCES.fullmatch(first[0].text) or _WITHOUT_VERB.match(rest[0].text))
+    """Return True if a clause only introduces the rest ("whatever happens"), or the rest has no verb.
+
+    "Never pip" and "never directly" say nothing without "always use uv" before them; "never push" does.
+    """
+    said = [token.word for token in rest[1].words]
+    without_verb = len(said) <= _PARTICLE_AND_WORD and _acts().isdisjoint(said)
+    return without_verb or bool(_INTRODUCES.fullmatch(first[0].text) or _WITHOUT_VERB.match(rest[0].text))
+
+
+@cache
+def _acts() -> frozenset[str]:
+    """Return the verbs of the English table."""
+    classes = table("english")["classes"]
+    return frozenset(f"{classes['work']} {classes['tell']}".split())
 
 
 def _cuts(text: str, seen: Evidence) -> Iterator[int]:

@@ -84,13 +84,6 @@ _remembered_marks = lru_cache(maxsize=1_024)(_marks)
 """Several trackers ask about the same few texts."""
 
 
-def chunks_with(bit: int, text: str) -> list[str]:
-    """Return the chunks of a text that have a bit, each once, in order of first appearance."""
-    if len(text) <= _LONGEST_TEXT and not marks(text) & bit:
-        return []  # the marks were cached when the message was added
-    return [chunk for chunk in dict.fromkeys(text.split()) if _MARKS_OF(chunk) & bit]
-
-
 _MARK = CHUNKS.mark_by(may_matter)
 
 

@@ -1,9 +1,10 @@
 """Find secrets in a text by the rules of ``rules.toml``.
 
 Most keys are long runs of letters, digits and a few symbols, and most text is not. A fast prefilter finds
-those runs; keywords are searched only in them and, if a name is assigned the run, shortly before. Secrets
-that may be short or contain spaces (a password, a key over several lines) are searched by their own keywords
-in the whole text.
+those runs; keywords are searched only in them and, if a name is assigned the run, shortly before. In ``export
+TOKEN=ghp_16C7…`` the keyword ``ghp_`` of the rule ``github-token`` is found in the run, and the rule's
+pattern is tried there. Secrets that may be short or contain spaces (a password, a key over several lines) are
+searched by their own keywords in the whole text.
 """
 
 from __future__ import annotations

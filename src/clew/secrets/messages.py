@@ -123,7 +123,7 @@ class _Masking:
             elif part.native and isinstance(part, Media):
                 self._exclude_bytes(part, part.native.value)
             elif part.native and _is_sealed(part):
-                self._exclude(part.native.value)
+                self._masked.update((id(node), node) for node in _nodes(part.native.value))
 
     def _exclude_bytes(self, media: Media, value: Json) -> None:
         if _is_text(media):
@@ -189,11 +189,6 @@ class _Masking:
         created = native if value is native.value else Native(native.wire, value)
         self._natives[id(native)] = created
         return created
-
-    def _exclude(self, value: Json) -> None:
-        """Mark an object and everything in it as unchanged."""
-        for node in _nodes(value):
-            self._masked[id(node)] = node
 
     def _json(self, value: Json) -> Json:
         if not isinstance(value, str | list | dict):

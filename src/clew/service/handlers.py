@@ -7,6 +7,7 @@ calls the function of ``HANDLERS``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -18,7 +19,7 @@ from clew.errors import InputError, NotFound
 from clew.log.protocol import Ctx, StoredEvent, require_name
 from clew.log.store.postgres import PostgresStore
 from clew.message import Json, JsonObject
-from clew.session import Compaction
+from clew.session import Session
 
 if TYPE_CHECKING:
     from clew.service.app import Service
@@ -53,13 +54,13 @@ class Call:
         name = _name("session", self.request.path_params["session"])
         return Ctx(workspace=self.workspace, session=name)
 
-    def existing(self) -> Any:  # noqa: ANN401 - a context manager of a Session
+    def existing(self) -> AbstractContextManager[Session]:
         """Lend the session, or raise ``NotFound`` if it has no events."""
         if not self.service.store.head(self.ctx).seq:
             raise NotFound(f"there is no session {self.ctx.session!r}", "append messages to start it")
         return self.lend()
 
-    def lend(self) -> Any:  # noqa: ANN401 - a context manager of a Session
+    def lend(self) -> AbstractContextManager[Session]:
         """Lend the session, new or not."""
         return self.service.sessions.lend(self.ctx, self.fields.get("model"), self.fields.get("window"))
 
@@ -87,7 +88,12 @@ def _append(call: Call) -> JsonObject:
         ids = session.add(*call.fields["messages"], wire=call.fields["wire"], about=about, once=once)
         usable = session.gauge.window.usable_tokens
         asked = call.service.compact_ahead(session, call.fields)
-        return {"ids": ids, "tokens": session.tokens, "usable_tokens": usable, "compacting": asked}
+        return {
+            "ids": list[Json](ids),
+            "tokens": session.tokens,
+            "usable_tokens": usable,
+            "compacting": asked,
+        }
 
 
 def _request(call: Call) -> JsonObject:
@@ -104,12 +110,10 @@ def _compact(call: Call) -> JsonObject:
         if fields["background"]:
             return {"compacting": call.service.defer(session, fields)}
         done = session.compact(target_tokens=fields["target_tokens"], focus=fields["focus"])
-        return {"compaction": _compaction(done) if done else None, "tokens": session.tokens}
-
-
-def _compaction(compaction: Compaction) -> JsonObject:
-    before, after = compaction.plan.tokens_before, compaction.plan.tokens_after
-    return {"name": compaction.name, "seq": compaction.seq, "tokens_before": before, "tokens_after": after}
+        if done is None:
+            return {"compaction": None, "tokens": session.tokens}
+        sizes: JsonObject = {"tokens_before": done.plan.tokens_before, "tokens_after": done.plan.tokens_after}
+        return {"compaction": {"name": done.name, "seq": done.seq, **sizes}, "tokens": session.tokens}
 
 
 def _preview(call: Call) -> JsonObject:

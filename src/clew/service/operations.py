@@ -75,11 +75,7 @@ OPERATIONS = (
         "POST",
         f"{_SESSION}/compact",
         "Make the view smaller, now or in the background.",
-        {
-            **_GOAL,
-            "background": Field("boolean", "Return at once; a worker compacts."),
-            **_MODEL,
-        },
+        {**_GOAL, "background": Field("boolean", "Return at once; a worker compacts."), **_MODEL},
     ),
     Operation(
         "preview",

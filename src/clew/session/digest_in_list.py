@@ -28,11 +28,12 @@ def assign_ids(
     so ``names`` do not count.
     """
     digest = next(filter(None, map(digest_of_message, messages)), None)
-    if names and digest is None:
-        return [Item(*pair) for pair in zip(names, messages, strict=True)], None
-    covered = frozenset(digest.covers) if digest else frozenset()
+    if digest is None:
+        ids = names or (f"m{number}" for number in range(last + 1, last + len(messages) + 1))
+        return [Item(*pair) for pair in zip(ids, messages, strict=True)], None
+    covered = frozenset(digest.covers)
     items: list[Item] = []
-    unplaced = digest  # only the first digest counts: a later one is numbered like any message
+    unplaced: Digest | None = digest  # only the first digest counts: a later one is numbered like any message
     for message in messages:
         if unplaced and digest_of_message(message):
             last = max([last, *(int(name[1:]) for name in covered)])

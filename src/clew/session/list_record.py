@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
 from operator import is_
 from threading import RLock
 from typing import Any
@@ -77,8 +77,8 @@ class ListRecord:
             self.last = max(self.last, *(int(name[1:]) for name in self.digest.covers), 0)
         self._add_to_ledger(items)
         remaining = iter(items)
-        self.system = self.system or tuple(next(remaining) for _ in system)
-        grouped = [tuple(next(remaining) for _ in messages) for messages in parsed]
+        self.system = self.system or tuple(islice(remaining, len(system)))
+        grouped = [tuple(islice(remaining, len(messages))) for messages in parsed]
         self.entries.extend(entries)
         self.items.extend(grouped)
         self.shapes.extend(map(shape_of, entries))
@@ -137,12 +137,17 @@ class ListRecord:
         return twin
 
 
+_WITHOUT_MEMBERS = frozenset({str, int, float, bool, type(None), dict})
+
+
 def shape_of(entry: Any) -> tuple[Any, ...]:  # noqa: ANN401  # dictionaries, or objects of SDKs
     """Return the values of an entry's fields and of the lists in them; the same objects mean no change."""
     fields = entry if isinstance(entry, dict) else getattr(entry, "__dict__", None)
     if not isinstance(fields, dict):
         return ()
     values = tuple(fields.values())
+    if _WITHOUT_MEMBERS.issuperset(map(type, values)):
+        return values  # most entries
     for value in values:
         if isinstance(value, list):
             values += tuple(value)  # a loop over the fields, not over what is added here

@@ -17,7 +17,7 @@ from clew.providers import WIRES, Body, Wire, detect, wire_named
 from clew.providers.frameworks import Codec, foreign_codec
 from clew.providers.openai_chat.codec import STRAY
 from clew.providers.shapes import plain
-from clew.transcripts.speakers import label_speakers
+from clew.transcripts.messages import label_speakers
 
 MODELS = frozenset({"assistant", "model"})
 UNREADABLE = frozenset({"untyped", "not-an-object", "not-a-list", "content", "empty", STRAY})

@@ -261,6 +261,16 @@ class CompactResult:
         """Return the same as ``rules``."""
         return self.rules
 
+    def with_rules(self) -> list[Any]:
+        """Return the list to send, followed by the rules that only the digest shows, if there are any.
+
+        Models follow best what they read last. Send this list, but do not keep it: the next call continues
+        from ``messages``, or from your whole list.
+        """
+        from clew.session.restated import restated  # only if it is used
+
+        return [*self.messages, *restated(self)]
+
     @property
     def wire(self) -> Wire | None:
         """Return the provider's format of the list; None for one of clew's own messages."""

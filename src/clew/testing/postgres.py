@@ -14,7 +14,6 @@ import tempfile
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from clew.errors import NotFound, StoreError
@@ -109,9 +108,7 @@ class PostgresServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_raised: object) -> None:
         self.close()
 
     def _create(self) -> None:

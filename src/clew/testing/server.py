@@ -17,25 +17,17 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import TypeAlias
 
 from clew.errors import ContextTooLong, ModelBusy, ModelError, ModelRefused, ModelTimeout
 from clew.message import JsonObject
 from clew.providers import Body, CheckReport
-from clew.providers.anthropic.server_side import AnthropicServerSide
 from clew.providers.model import Ask
-from clew.providers.openai_chat.server_side import OpenaiChatServerSide
-from clew.providers.openai_responses.server_side import OpenaiResponsesServerSide
 from clew.providers.scripted import Line, ScriptExhausted, ask_of_body, play_line
-from clew.providers.server_side import ServerSide
+from clew.providers.server_side import SERVER_SIDES, ServerSide
 
-SERVER_SIDES: dict[str, ServerSide] = {
-    "/messages": AnthropicServerSide(),
-    "/chat/completions": OpenaiChatServerSide(),
-    "/responses": OpenaiResponsesServerSide(),
-}
-"""APIs by the end of the path, because gateways and clouds put their own prefix in front."""
+_WIRE_OF_PATH = {"/messages": "anthropic", "/chat/completions": "openai", "/responses": "responses"}
+"""Wire formats by the end of the path, because gateways and clouds put their own prefix in front."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +134,7 @@ class ScriptedServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, _kind: object, error: object, _trace: object) -> None:
         self.closing.set()
         self._http.shutdown()
         self._http.server_close()
@@ -222,12 +212,12 @@ def _handler(server: ScriptedServer) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers.get("content-length", 0)))
             path = self.path.partition("?")[0]
-            server_side = next((api for ending, api in SERVER_SIDES.items() if path.endswith(ending)), None)
-            if server_side is None:
+            wire = next((wire for ending, wire in _WIRE_OF_PATH.items() if path.endswith(ending)), None)
+            if wire is None:
                 self.send_error(404)
                 return
             headers = {name.lower(): value for name, value in self.headers.items()}
-            response = server.answer(ReceivedRequest(path, headers, raw, server_side))
+            response = server.answer(ReceivedRequest(path, headers, raw, SERVER_SIDES[wire]))
             if response is None:
                 self.close_connection = True
                 return

@@ -12,22 +12,7 @@ from clew.transcripts.source import Source, open_source
 from clew.transcripts.transcript import Transcript, load
 
 __all__ = [
-    "FORMATS",
-    "Boundary",
-    "Cleared",
-    "Dropped",
-    "Entry",
-    "FoundSession",
-    "Problem",
-    "Record",
-    "Source",
-    "Start",
-    "Transcript",
-    "Usage",
-    "detect",
-    "find_sessions",
-    "format_named",
-    "load",
-    "open_source",
+    "FORMATS", "Boundary", "Cleared", "Dropped", "Entry", "FoundSession", "Problem", "Record", "Source",
+    "Start", "Transcript", "Usage", "detect", "find_sessions", "format_named", "load", "open_source",
     "read",
-]
+]  # fmt: skip

@@ -6,8 +6,9 @@ row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import wraps
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ def open_database(source: Source) -> Iterator[sqlite3.Connection]:
 
     source.keep()
     with source.on_disk() as path, closing(_connect(path)) as connection:
-        connection.text_factory = _lenient_text
+        connection.text_factory = lambda data: data.decode(errors="replace")
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
         connection.execute("PRAGMA trusted_schema = OFF")  # a schema must not run functions on our behalf
         connection.set_authorizer(_without_views)
@@ -81,10 +82,6 @@ def database_errors() -> tuple[type[Exception], ...]:
     return sqlite3.Error, UnicodeDecodeError, MemoryError
 
 
-def _lenient_text(data: bytes) -> str:
-    return data.decode(errors="replace")
-
-
 def has_tables(source: Source, tables: dict[str, Sequence[str]]) -> bool:
     """Return True if a source is a database with these tables and columns."""
     if source.is_directory or source.peek(len(_MAGIC)) != _MAGIC:
@@ -122,12 +119,17 @@ def sessions(connection: sqlite3.Connection, query: str, source: Source) -> list
     return [row for row in all_rows if source.session is None or str(row.get("id")) == source.session]
 
 
-def report_damage(records: Iterator[Record]) -> Iterator[Record]:
-    """Pass records on; if the database turns out to be damaged, end with a ``Problem``."""
-    try:
-        yield from records
-    except database_errors() as cause:
-        yield Problem(f"the database cannot be read further: {cause}")
+def reports_damage(read: Callable[[Source], Iterator[Record]]) -> Callable[[Source], Iterator[Record]]:
+    """Make a reader end with a ``Problem`` if the database turns out to be damaged."""
+
+    @wraps(read)
+    def reader(source: Source) -> Iterator[Record]:
+        try:
+            yield from read(source)
+        except database_errors() as cause:
+            yield Problem(f"the database cannot be read further: {cause}")
+
+    return reader
 
 
 def decode_column(row: JsonObject, column: str) -> tuple[Json, Problem | None]:

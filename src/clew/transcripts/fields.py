@@ -49,18 +49,13 @@ def is_too_deep(value: Json, text: str, start: int = 0, end: int | None = None) 
 
 
 def _is_deep(value: Json) -> bool:
-    level: list[Json] = [value]
+    level = [value] if isinstance(value, dict | list) else []
     for _ in range(MAX_DEPTH):
-        level = [inner for holder in level for inner in _list_items(holder) if isinstance(inner, dict | list)]
+        inside = (holder.values() if isinstance(holder, dict) else holder for holder in level)
+        level = [inner for values in inside for inner in values if isinstance(inner, dict | list)]
         if not level:
             return False
     return True
-
-
-def _list_items(holder: Json) -> list[Json]:
-    if isinstance(holder, dict):
-        return list(holder.values())
-    return holder if isinstance(holder, list) else []
 
 
 def has_surrogate_escape(text: str, start: int = 0, end: int | None = None) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from clew.message import Json, JsonObject
 from clew.transcripts.fields import HALF_PAIR, TOO_DEEP, has_surrogate_escape, is_too_deep, without_half_pairs
-from clew.transcripts.records import Problem
+from clew.transcripts.records import Problem, Record
 from clew.transcripts.source import PEEK_BYTES, Source
 
 MAX_LINE_BYTES = 256 << 20
@@ -83,6 +83,15 @@ def object_lines(source: Source) -> Iterator[ObjectLine | Problem]:
             yield ObjectLine(number, offset, value)
         elif problem is None:
             yield Problem(f"a line that is not an object but {_kind(value)}", number)
+
+
+def read_objects(source: Source, read: Callable[[JsonObject, int], Iterator[Record]]) -> Iterator[Record]:
+    """Yield the records that ``read`` makes of each object and its line; other lines are problems."""
+    for line in object_lines(source):
+        if isinstance(line, Problem):
+            yield line
+        else:
+            yield from read(line.value, line.number)
 
 
 def head_values(source: Source, count: int = 20) -> list[Json]:

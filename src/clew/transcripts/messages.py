@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
-from typing import Literal, TypeAlias
 
-from clew.message import Media, Message, Origin, Part, Role, Text, ToolResult, Trust, trust_of
+from clew.message import Media, MediaKind, Message, Origin, Part, Role, Text, ToolResult, Trust, trust_of
 
 MACHINE_TRUST = trust_of(Role.USER, Origin.INJECTED)
 """The trust of harness text in the user's role."""
@@ -111,11 +110,10 @@ def label_machine_text(message: Message, starts: tuple[str, ...], trust: Trust) 
     return marked if is_personal else relabel(marked, Origin.INJECTED)
 
 
-Kind: TypeAlias = Literal["image", "document", "audio", "video", "file"]
-_KINDS: dict[str, Kind] = {"image": "image", "audio": "audio", "video": "video"}
+_KINDS: dict[str, MediaKind] = {"image": "image", "audio": "audio", "video": "video"}
 
 
-def media_kind(media_type: str | None) -> Kind:
+def media_kind(media_type: str | None) -> MediaKind:
     """Return the media kind of a media type."""
     if media_type == "application/pdf":
         return "document"
@@ -133,12 +131,57 @@ def media_from_url(url: str, media_type: str | None, trust: Trust, title: str | 
 
 def image_from_url(url: str, trust: Trust) -> Media:
     """Make an image from a URL that does not give its type."""
-    from clew.providers.media import read_url
-
-    place = read_url(url)
-    return Media("image", place.media_type, place.data, place.url, trust=trust)
+    return replace(media_from_url(url, None, trust), kind="image")
 
 
 def fingerprint(value: Message | ToolResult) -> bytes:
     """Return a fingerprint of a message or result."""
     return blake2b(repr(value).encode(errors="replace"), digest_size=16).digest()
+
+
+# Texts that a harness inserted ------------------------------------------------------------------------
+#
+# The files of tools say who wrote what. A plain list of messages does not: its texts are recognised by their
+# wording.
+
+_CANDIDATE = re.compile(
+    r"<[A-Za-z]|\[Request interrupted|\[SYSTEM NOTIFICATION|Caveat: The messages|# AGENTS\.md"
+    r"|This session is being continued|# Context from|Another language model started|Here is a summary of the"
+)
+"""Prefilter: every inserted text matches this; other texts cost one search."""
+_SUMMARIES = (
+    ("<state_snapshot>", "</state_snapshot>"),
+    ("<summary>", "</summary>"),
+    ("Here is a summary of the conversation to date:\n", ""),
+)
+"""How the summaries of Gemini CLI, of Anthropic's SDKs and of LangChain's middleware begin and end."""
+
+
+def label_speakers(message: Message) -> Message:
+    """Return a user message of a plain list with inserted texts labelled as such; others unchanged."""
+    if message.role is not Role.USER or message.origin is not Origin.SPOKEN:
+        return message
+    if not any(isinstance(part, Text) and _CANDIDATE.search(part.text) for part in message.parts):
+        return message
+    if _is_summary(message):
+        return relabel(message, Origin.SUMMARY)
+    # Imported only if the prefilter matches.
+    from clew.transcripts.readers.claude_code.user_messages import wire_message
+    from clew.transcripts.readers.codex import label_speakers as label_codex_texts
+
+    labelled = label_codex_texts(message)
+    if labelled.origin is Origin.SPOKEN:
+        labelled = wire_message(labelled.parts)
+    if labelled.origin is Origin.SPOKEN and labelled.parts == message.parts:
+        return message
+    if labelled.origin is Origin.INJECTED and any(isinstance(part, ToolResult) for part in message.parts):
+        # Tool results followed by a reminder: a tool message without any text of the user.
+        labelled = replace(labelled, role=Role.TOOL, origin=Origin.SPOKEN)
+    return replace(labelled, native=message.native)
+
+
+def _is_summary(message: Message) -> bool:
+    if not all(isinstance(part, Text) for part in message.parts):
+        return False
+    text = message.text.strip()
+    return any(text.startswith(start) and text.endswith(end) for start, end in _SUMMARIES)

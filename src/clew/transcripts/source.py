@@ -222,7 +222,8 @@ class Source:
     @contextmanager
     def on_disk(self) -> Iterator[Path]:
         """Provide a file with the decompressed data: the file itself, or a temporary copy."""
-        if self.path is not None and self._is_plain():
+        raw_head = next(self._raw(), b"")[:64] if self.path else b""
+        if self.path is not None and self.peek(len(raw_head)) == raw_head:  # not compressed
             yield self.path
             return
         from tempfile import TemporaryDirectory
@@ -232,11 +233,6 @@ class Source:
             with copy.open("wb") as file:
                 file.writelines(self.chunks())
             yield copy
-
-    def _is_plain(self) -> bool:
-        """Return True if the file on disk is not compressed."""
-        head = next(self._raw(), b"")[:64]
-        return self.peek(len(head)) == head
 
     def _raw_to_peek(self) -> Iterator[bytes]:
         return self._raw()

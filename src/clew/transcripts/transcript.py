@@ -132,7 +132,8 @@ class Transcript:
             if entry.message.origin is Origin.SUMMARY and has_originals:
                 continue
             entries.append(entry)
-            has_originals = has_originals or _is_said(entry.message)
+            is_said = entry.message.role is not Role.SYSTEM and entry.message.origin is Origin.SPOKEN
+            has_originals = has_originals or is_said
         return entries
 
     def names(self) -> dict[str, str]:
@@ -175,7 +176,10 @@ class Transcript:
         ]
 
     def _current_entries(self) -> list[Entry]:
-        """Return what the model sees now: the system prompt, what the last compaction left, what followed."""
+        """Return what the model sees now: the system prompt, what the last compaction left, what followed.
+
+        Of ``system, a, b, Boundary(keeps=b), summary, c`` that is ``system, summary, b, c``.
+        """
         hidden_ids = self.dropped
         cut, keeps = 0, frozenset[str]()  # the last compaction: its place, and the entries that it kept
         for place, record in enumerate(self.records):
@@ -262,10 +266,6 @@ def _after_compaction(entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
         if entry.message.origin is Origin.SUMMARY:
             made = place
     return entries[:made], entries[made:]
-
-
-def _is_said(message: Message) -> bool:
-    return message.role is not Role.SYSTEM and message.origin is Origin.SPOKEN
 
 
 def _as_shown(entry: Entry, hidden: frozenset[str]) -> Message:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 
 WIRES = ("anthropic", "gemini", "openai", "responses")
 FILE_HELP = "an id from `clew sessions`, or a file"
@@ -16,6 +17,18 @@ FILE_HELP = "an id from `clew sessions`, or a file"
 def flag(parser: argparse._ActionsContainer, name: str, text: str) -> None:
     """Declare an option without a value."""
     parser.add_argument(name, action="store_true", help=text)
+
+
+def option(
+    parser: argparse._ActionsContainer,
+    name: str,
+    metavar: str,
+    text: str,
+    read: Callable[[str], object] = str,
+    default: object = None,
+) -> None:
+    """Declare an option with a value; ``read`` makes a value of the word that was typed."""
+    parser.add_argument(name, metavar=metavar, type=read, default=default, help=text)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -34,15 +47,19 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", metavar="FILE", help="a session file, - for standard input, or an id from `clew sessions`"
     )
-    parser.add_argument("--format", metavar="NAME", help="its format, if it is detected wrongly")
-    parser.add_argument("--session", metavar="ID", help="which session, if the file holds several")
+    add_format(parser, "its format")
 
 
 def add_file(parser: argparse.ArgumentParser, text: str = FILE_HELP, *, optional: bool = True) -> None:
     """Declare a session by its id or file."""
     parser.add_argument("file", metavar="SESSION", nargs="?" if optional else None, help=text)
-    parser.add_argument("--format", metavar="NAME", help="the file's format, if it is detected wrongly")
-    parser.add_argument("--session", metavar="ID", help="which session, if the file holds several")
+    add_format(parser)
+
+
+def add_format(parser: argparse.ArgumentParser, text: str = "the file's format") -> None:
+    """Declare ``--format`` and ``--session``: how to read a file, and what of it."""
+    option(parser, "--format", "NAME", f"{text}, if it is detected wrongly")
+    option(parser, "--session", "ID", "which session, if the file holds several")
 
 
 def add_session(parser: argparse.ArgumentParser, *, or_export: bool) -> None:
@@ -55,7 +72,7 @@ def add_session(parser: argparse.ArgumentParser, *, or_export: bool) -> None:
 def add_limit(parser: argparse.ArgumentParser, default: int, what: str) -> None:
     """Declare ``--limit``."""
     text = f"at most N {what} (default: {default})"
-    parser.add_argument("--limit", type=positive, default=default, metavar="N", help=text)
+    option(parser, "--limit", "N", text, positive, default)
 
 
 def positive(text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from clew.cli.arguments import add_json, flag, positive
+from clew.cli.arguments import add_json, flag, option, positive
 
 AGENTS = ("claude-code", "codex", "gemini", "opencode", "pi", "hermes", "openclaw")
 
@@ -21,9 +21,7 @@ def install(parser: argparse.ArgumentParser) -> None:
       clew install codex
       clew doctor
     """
-    parser.add_argument("tool", metavar="TOOL", help=f"one of {', '.join(AGENTS)}")
-    flag(parser, "--dry-run", "print what would change, and change nothing")
-    add_json(parser)
+    _add_agent(parser)
 
 
 def uninstall(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +33,10 @@ def uninstall(parser: argparse.ArgumentParser) -> None:
       clew uninstall claude-code
       clew uninstall codex --dry-run
     """
+    _add_agent(parser)
+
+
+def _add_agent(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tool", metavar="TOOL", help=f"one of {', '.join(AGENTS)}")
     flag(parser, "--dry-run", "print what would change, and change nothing")
     add_json(parser)
@@ -95,22 +97,16 @@ def proxy(parser: argparse.ArgumentParser) -> None:
       clew proxy --compact --window 100000 run -- aider --model sonnet
       clew proxy --anthropic https://gateway.example.com --route /openrouter=https://openrouter.ai
     """
-    parser.add_argument(
-        "command",
-        metavar="run -- PROGRAM",
-        nargs=argparse.REMAINDER,
-        help="run a program behind the proxy, and stop when it ends",
-    )
-    parser.add_argument(
-        "--port", type=positive, default=0, metavar="N", help="the port (default: a free one)"
-    )
-    parser.add_argument("--anthropic", metavar="URL", help="the upstream of /v1/messages")
-    parser.add_argument("--openai", metavar="URL", help="the upstream of everything else")
+    text = "run a program behind the proxy, and stop when it ends"
+    parser.add_argument("command", metavar="run -- PROGRAM", nargs=argparse.REMAINDER, help=text)
+    option(parser, "--port", "N", "the port (default: a free one)", positive, 0)
+    option(parser, "--anthropic", "URL", "the upstream of /v1/messages")
+    option(parser, "--openai", "URL", "the upstream of everything else")
     parser.add_argument(
         "--route", action="append", metavar="/PREFIX=URL", help="another upstream, by the start of the path"
     )
     flag(parser, "--compact", "also compact ordinary requests in flight, when the window is nearly full")
-    parser.add_argument("--window", type=positive, metavar="N", help="the window for --compact, in tokens")
+    option(parser, "--window", "N", "the window for --compact, in tokens", positive)
     flag(
         parser,
         "--drop-thinking",
@@ -124,13 +120,6 @@ def proxy(parser: argparse.ArgumentParser) -> None:
         help="who writes the summary: clew without a model (default), or the client's model, "
         "instructed and complemented by clew",
     )
-    parser.add_argument(
-        "--digest-tokens", type=positive, metavar="N", help="target size of an answer (default: 6000)"
-    )
-    parser.add_argument(
-        "--timeout",
-        type=positive,
-        default=600,
-        metavar="SECONDS",
-        help="close a response after this silence of the upstream (default: 600)",
-    )
+    option(parser, "--digest-tokens", "N", "target size of an answer (default: 6000)", positive)
+    text = "close a response after this silence of the upstream (default: 600)"
+    option(parser, "--timeout", "SECONDS", text, positive, 600)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from clew.cli.arguments import add_json, flag, positive
+from clew.cli.arguments import add_format, add_json, flag, option, positive
 
 LOOPBACK = "127.0.0.1"
 
@@ -42,31 +42,18 @@ def chat(parser: argparse.ArgumentParser) -> None:
       clew chat transcript.jsonl --offline
       clew chat --offline < turns.txt
     """
-    parser.add_argument(
-        "session",
-        metavar="SESSION",
-        nargs="?",
-        help="a session of clew's log or a transcript to continue (default: a new session)",
-    )
+    text = "a session of clew's log or a transcript to continue (default: a new session)"
+    parser.add_argument("session", metavar="SESSION", nargs="?", help=text)
     flag(parser, "--resume", "continue the most recent session")
-    parser.add_argument("--fork", metavar="SESSION", help="continue a copy of a session")
+    option(parser, "--fork", "SESSION", "continue a copy of a session")
     flag(parser, "--offline", "use the offline stand-in; nothing is sent anywhere")
-    parser.add_argument("--model", metavar="NAME", help="the model, for example anthropic/claude-sonnet-4-5")
-    parser.add_argument(
-        "--base-url", metavar="URL", help="a server with an OpenAI-compatible API (needs --model)"
-    )
-    parser.add_argument(
-        "--window", type=positive, metavar="N", help="context window in tokens (default: the model's own)"
-    )
+    option(parser, "--model", "NAME", "the model, for example anthropic/claude-sonnet-4-5")
+    option(parser, "--base-url", "URL", "a server with an OpenAI-compatible API (needs --model)")
+    option(parser, "--window", "N", "context window in tokens (default: the model's own)", positive)
     flag(parser, "--all", "recall from sessions of other projects too")
     flag(parser, "--auto", "compact automatically as the window fills up")
     flag(parser, "--off", "send what a plain client sends: no compaction, tools, notes or clauses")
-    parser.add_argument(
-        "--root",
-        type=Path,
-        metavar="DIR",
-        help="a folder the model may read, and write to with your approval",
-    )
+    option(parser, "--root", "DIR", "a folder the model may read, and write to with your approval", Path)
 
 
 def inspect(parser: argparse.ArgumentParser) -> None:
@@ -84,14 +71,9 @@ def inspect(parser: argparse.ArgumentParser) -> None:
       clew inspect examples/sphinx-9229.traj.json.zst
       clew inspect codex:019a4c… --export story.html      write one HTML file to keep or share
     """
-    parser.add_argument(
-        "file",
-        metavar="SESSION|FILE",
-        nargs="?",
-        help="a session, or any session file (default: list the sessions of this computer)",
-    )
-    parser.add_argument("--format", metavar="NAME", help="the file's format, if it is detected wrongly")
-    parser.add_argument("--session", metavar="ID", help="which session, if the file holds several")
+    text = "a session, or any session file (default: list the sessions of this computer)"
+    parser.add_argument("file", metavar="SESSION|FILE", nargs="?", help=text)
+    add_format(parser)
     parser.add_argument(
         "-o", "--export", metavar="FILE", type=Path, help="write one HTML file instead of serving a page"
     )
@@ -116,64 +98,29 @@ def serve(parser: argparse.ArgumentParser) -> None:
     """
     add_server(parser)
     service = parser.add_argument_group("with --store")
-    service.add_argument("--store", metavar="URL", help="serve the API on this PostgreSQL database")
-    service.add_argument("--tokens", type=Path, metavar="FILE", help="the token of each workspace, as JSON")
-    service.add_argument(
-        "--workers", type=_count, default=1, metavar="N", help="compactions at once; 0 for none (default: 1)"
-    )
-    service.add_argument(
-        "--ahead",
-        type=float,
-        default=0.7,
-        metavar="SHARE",
-        help="compact in the background from this share of the window on; 0 for never (default: 0.7)",
-    )
-    service.add_argument(
-        "--keep-days",
-        type=positive,
-        metavar="N",
-        help="every hour, delete sessions without an append for N days (default: keep all)",
-    )
-    service.add_argument(
-        "--archive",
-        metavar="PLACE",
-        help="move them to this folder or object storage instead (s3://bucket/path; extra clew[archive])",
-    )
-    service.add_argument(
-        "--most-requests",
-        type=positive,
-        default=256,
-        metavar="N",
-        help="requests at once; more are answered with 503 (default: 256)",
-    )
-    parser.add_argument(
-        "--host",
-        metavar="ADDRESS",
-        default=LOOPBACK,
-        help="address to listen on (default: this computer only)",
-    )
+    option(service, "--store", "URL", "serve the API on this PostgreSQL database")
+    option(service, "--tokens", "FILE", "the token of each workspace, as JSON", Path)
+    option(service, "--workers", "N", "compactions at once; 0 for none (default: 1)", _count, 1)
+    text = "compact in the background from this share of the window on; 0 for never (default: 0.7)"
+    option(service, "--ahead", "SHARE", text, float, 0.7)
+    text = "every hour, delete sessions without an append for N days (default: keep all)"
+    option(service, "--keep-days", "N", text, positive)
+    text = "move them to this folder or object storage instead (s3://bucket/path; extra clew[archive])"
+    option(service, "--archive", "PLACE", text)
+    text = "requests at once; more are answered with 503 (default: 256)"
+    option(service, "--most-requests", "N", text, positive, 256)
+    option(parser, "--host", "ADDRESS", "address to listen on (default: this computer only)", str, LOOPBACK)
     parser.set_defaults(no_browser=True)
 
 
 def add_server(parser: argparse.ArgumentParser) -> None:
     """Declare the options of the server."""
-    parser.add_argument(
-        "--port", type=_port, default=0, metavar="N", help="port of the server (default: any free one)"
-    )
+    option(parser, "--port", "N", "port of the server (default: any free one)", _port, 0)
     flag(parser, "--no-browser", "only print the address, open no browser")
-    parser.add_argument(
-        "--model", metavar="NAME", default="unknown", help="count and price tokens for this model"
-    )
-    parser.add_argument(
-        "--chat", metavar="NAME", help="model that answers in the page's chat (default: as in clew chat)"
-    )
+    option(parser, "--model", "NAME", "count and price tokens for this model", str, "unknown")
+    option(parser, "--chat", "NAME", "model that answers in the page's chat (default: as in clew chat)")
     flag(parser, "--offline", "use the offline stand-in in the page's chat; nothing is sent anywhere")
-    parser.add_argument(
-        "--window",
-        metavar="TOKENS",
-        type=positive,
-        help="context window in tokens (default: the model's own)",
-    )
+    option(parser, "--window", "TOKENS", "context window in tokens (default: the model's own)", positive)
 
 
 def _count(text: str) -> int:
@@ -206,24 +153,12 @@ def eval_(parser: argparse.ArgumentParser) -> None:
       clew eval sessions/ --policy clew --attack --reader openai-chat/qwen3@http://127.0.0.1:11434/v1
     """
     parser.add_argument("paths", metavar="PATH", nargs="+", help="a session file, a folder, or an id")
-    parser.add_argument(
-        "--share",
-        type=_shares,
-        default=(0.10,),
-        metavar="S",
-        help="shares of the tokens to compact to: 0.10, or 0.05,0.10,0.20",
-    )
-    parser.add_argument(
-        "--policy",
-        action="append",
-        metavar="NAME",
-        help="a policy to measure; may be repeated (default: clew and usual ones)",
-    )
-    flag(
-        parser,
-        "--ceiling",
-        "also measure the upper bounds: the uncut history, and an oracle that knows the continuation",
-    )
+    text = "shares of the tokens to compact to: 0.10, or 0.05,0.10,0.20"
+    option(parser, "--share", "S", text, _shares, (0.10,))
+    text = "a policy to measure; may be repeated (default: clew and usual ones)"
+    parser.add_argument("--policy", action="append", metavar="NAME", help=text)
+    text = "also measure the upper bounds: the uncut history, and an oracle that knows the continuation"
+    flag(parser, "--ceiling", text)
     flag(parser, "--chain", "also compact 1, 5, 20 and 100 times in a row")
     parser.add_argument(
         "--grow",
@@ -234,31 +169,14 @@ def eval_(parser: argparse.ArgumentParser) -> None:
         help="also measure chains at a real window, against one compaction (default: 30000:10000 tokens)",
     )
     flag(parser, "--attack", "also plant tool outputs that ask to drop a rule, over 1 to 100 compactions")
-    parser.add_argument(
-        "--attacks",
-        type=Path,
-        metavar="FILE",
-        help="more texts for --attack: JSON lines, templates with {goal}",
-    )
-    parser.add_argument(
-        "--reader",
-        default="",
-        metavar="MODEL",
-        help="model that answers questions (default: a plain reader, no model)",
-    )
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write an HTML report to one file")
+    option(parser, "--attacks", "FILE", "more texts for --attack: JSON lines, templates with {goal}", Path)
+    text = "model that answers questions (default: a plain reader, no model)"
+    option(parser, "--reader", "MODEL", text, str, "")
+    option(parser, "--html", "FILE", "write an HTML report to one file", Path)
     add_json(parser)
-    parser.add_argument(
-        "--least",
-        type=positive,
-        default=12_000,
-        metavar="TOKENS",
-        help="skip shorter sessions (default: 12000)",
-    )
-    parser.add_argument("--labels", type=Path, metavar="FILE", help="a file of sentences labelled as rules")
-    parser.add_argument(
-        "--jobs", type=positive, default=0, metavar="N", help="number of processes (default: all cores)"
-    )
+    option(parser, "--least", "TOKENS", "skip shorter sessions (default: 12000)", positive, 12_000)
+    option(parser, "--labels", "FILE", "a file of sentences labelled as rules", Path)
+    option(parser, "--jobs", "N", "number of processes (default: all cores)", positive, 0)
 
 
 def _shares(text: str) -> tuple[float, ...]:
@@ -293,17 +211,7 @@ def bench(parser: argparse.ArgumentParser) -> None:
       clew bench retrieval --data ~/benchmarks --json
     """
     parser.add_argument("what", choices=["retrieval"], help="what to measure")
-    parser.add_argument(
-        "--data",
-        metavar="DIR",
-        type=Path,
-        default=Path("data"),
-        help="folder of the benchmarks (default: ./data)",
-    )
-    parser.add_argument(
-        "--encoder",
-        metavar="DIR",
-        type=Path,
-        help="also measure a sentence encoder: a folder with model.onnx and tokenizer.json",
-    )
+    option(parser, "--data", "DIR", "folder of the benchmarks (default: ./data)", Path, Path("data"))
+    text = "also measure a sentence encoder: a folder with model.onnx and tokenizer.json"
+    option(parser, "--encoder", "DIR", text, Path)
     add_json(parser)

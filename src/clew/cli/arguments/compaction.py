@@ -13,6 +13,7 @@ from clew.cli.arguments import (
     add_session,
     add_to,
     flag,
+    option,
     positive,
     share,
 )
@@ -43,29 +44,15 @@ def compact(parser: argparse.ArgumentParser) -> None:
     add_input(parser)
     flag(parser, "--whole", "take the whole conversation, not what its tool's compactions left")
     size = parser.add_mutually_exclusive_group()
-    size.add_argument(
-        "--window", metavar="N", type=positive, help="fit this context window, with room for a reply"
-    )
-    size.add_argument(
-        "--target-tokens", metavar="N", type=positive, help="tokens to leave, not counting the system prompt"
-    )
-    size.add_argument(
-        "--range",
-        metavar="m1-m20",
-        help="compact only these messages: the oldest into a digest, others by shortening them",
-    )
-    parser.add_argument("--focus", metavar="TEXT", help="what matters most now, in your words")
-    parser.add_argument(
-        "--keep",
-        metavar="N",
-        type=positive,
-        help="keep the last N messages verbatim, or refuse (default: shortened if necessary)",
-    )
-    parser.add_argument(
-        "--model",
-        metavar="NAME",
-        help="model that writes the digest: anthropic/…, openai/…, scripted (default: none)",
-    )
+    option(size, "--window", "N", "fit this context window, with room for a reply", positive)
+    option(size, "--target-tokens", "N", "tokens to leave, not counting the system prompt", positive)
+    text = "compact only these messages: the oldest into a digest, others by shortening them"
+    option(size, "--range", "m1-m20", text)
+    option(parser, "--focus", "TEXT", "what matters most now, in your words")
+    text = "keep the last N messages verbatim, or refuse (default: shortened if necessary)"
+    option(parser, "--keep", "N", text, positive)
+    text = "model that writes the digest: anthropic/…, openai/…, scripted (default: none)"
+    option(parser, "--model", "NAME", text)
     flag(parser, "--dry-run", "print the plan and what would be lost; change nothing")
     flag(parser, "--stats", "print all statistics below the digest, not a summary")
     add_to(parser, "print the message list for this API")
@@ -138,9 +125,7 @@ def expand(parser: argparse.ArgumentParser) -> None:
     """
     add_input(parser)
     parser.add_argument("ref", metavar="REF", help="m12, d1, d1.4, p2 or c1")
-    parser.add_argument(
-        "--around", metavar="N", type=positive, default=0, help="also print N messages before and after"
-    )
+    option(parser, "--around", "N", "also print N messages before and after", positive, 0)
     flag(parser, "--full", "print long messages whole")
     flag(parser, "--no-pager", "do not use a pager")
     add_json(parser)
@@ -164,9 +149,7 @@ def trace(parser: argparse.ArgumentParser) -> None:
     """
     add_file(parser, optional=False)
     parser.add_argument("ref", metavar="REF", nargs="?", help="what to explain: m41, d1, d1.4, p2, c1")
-    parser.add_argument(
-        "--report", metavar="REF", help="print the result of the checks of a compaction, such as d2"
-    )
+    option(parser, "--report", "REF", "print the result of the checks of a compaction, such as d2")
     flag(parser, "--values", "with --report: name everything that left the view, each exact value too")
     add_json(parser)
     flag(parser, "--jsonl", "print all events as JSON lines with OpenTelemetry names")
@@ -185,19 +168,9 @@ def handoff(parser: argparse.ArgumentParser) -> None:
       clew handoff session.jsonl --style headings   with the fourteen headings of a compaction handoff
     """
     add_file(parser)
-    parser.add_argument(
-        "--tokens",
-        type=positive,
-        default=3000,
-        metavar="N",
-        help="at most N tokens (default: 3000)",
-    )
-    parser.add_argument(
-        "--style",
-        choices=("sections", "headings"),
-        default="sections",
-        help="six sections, or fourteen headings",
-    )
+    option(parser, "--tokens", "N", "at most N tokens (default: 3000)", positive, 3000)
+    text = "six sections, or fourteen headings"
+    parser.add_argument("--style", choices=("sections", "headings"), default="sections", help=text)
     flag(parser, "--json", "print the lines with their sources as JSON")
 
 
@@ -217,14 +190,10 @@ def lost(parser: argparse.ArgumentParser) -> None:
       clew lost --all                            a table of the newest sessions
     """
     add_file(parser)
-    parser.add_argument(
-        "--last", type=positive, default=2, metavar="N", help="show the last N compactions (default: 2)"
-    )
+    option(parser, "--last", "N", "show the last N compactions (default: 2)", positive, 2)
     flag(parser, "--full", "list everything, for every compaction")
     flag(parser, "--all", "the newest compacted sessions, as a table")
-    parser.add_argument(
-        "--days", type=positive, metavar="N", help="those compacted in the last N days, as a table"
-    )
+    option(parser, "--days", "N", "those compacted in the last N days, as a table", positive)
     add_limit(parser, 30, "sessions of the table")
     add_json(parser)
 
@@ -247,10 +216,6 @@ def bill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", metavar="SESSION", nargs="*", help="ids from `clew sessions`, or files")
     flag(parser, "--all", "the newest sessions of this computer")
     add_limit(parser, 30, "sessions, with --all")
-    parser.add_argument(
-        "--window", type=positive, metavar="TOKENS", help="the context window for the column with clew"
-    )
-    parser.add_argument(
-        "--down-to", type=share, metavar="SHARE", help="compact to this share of the window, such as 0.2"
-    )
+    option(parser, "--window", "TOKENS", "the context window for the column with clew", positive)
+    option(parser, "--down-to", "SHARE", "compact to this share of the window, such as 0.2", share)
     add_json(parser)

@@ -6,7 +6,7 @@ import argparse
 from datetime import datetime
 from pathlib import Path
 
-from clew.cli.arguments import add_json, add_limit, add_session, flag, positive
+from clew.cli.arguments import add_json, add_limit, add_session, flag, option, positive
 
 ENTRY_KINDS = ("turn", "digest", "note", "artifact", "document")
 TRUST_LABELS = ("untrusted", "semi-trusted", "assistant", "user", "developer", "system")
@@ -59,12 +59,8 @@ def rules(parser: argparse.ArgumentParser) -> None:
       clew rules --rescan                           show what the installed rule finder would change
       clew rules --rescan --apply                   record that change
     """
-    parser.add_argument(
-        "words",
-        metavar="SESSION | ACTION",
-        nargs="*",
-        help="a session or file, then optionally off PIN, add TEXT or edit PIN TEXT",
-    )
+    text = "a session or file, then optionally off PIN, add TEXT or edit PIN TEXT"
+    parser.add_argument("words", metavar="SESSION | ACTION", nargs="*", help=text)
     flag(parser, "--all", "also list ended rules")
     flag(parser, "--rescan", "show what the installed rule finder changes")
     flag(parser, "--apply", "with --rescan: record the change")
@@ -88,8 +84,8 @@ def pin(parser: argparse.ArgumentParser) -> None:
     add_session(parser, or_export=False)
     parser.add_argument("rule", metavar="TEXT", nargs="?", help="the rule, word for word")
     change = parser.add_mutually_exclusive_group()
-    change.add_argument("--in-place-of", metavar="PIN", help="replace this rule")
-    change.add_argument("--off", metavar="PIN", help="remove this rule")
+    option(change, "--in-place-of", "PIN", "replace this rule")
+    option(change, "--off", "PIN", "remove this rule")
     flag(change, "--confirm", "put the rules of an imported file in force")
     add_json(parser)
 
@@ -122,7 +118,7 @@ def notes(parser: argparse.ArgumentParser) -> None:
     ):
         action = actions.add_parser(name, help=summary)
         action.add_argument("note", metavar="NOTE", help="its id (w3) or its key")
-        action.add_argument("--why", default="", help="the reason, for the record")
+        option(action, "--why", "WHY", "the reason, for the record", str, "")
     for name, summary in (
         ("show", "print one note in full"),
         ("history", "print every change to the notes with this key"),
@@ -131,26 +127,21 @@ def notes(parser: argparse.ArgumentParser) -> None:
             "note", metavar="NOTE", help="its id (w3) or its key"
         )
     for action in actions.choices.values():
-        action.add_argument("--session", metavar="NAME", help="also use the notes of this session")
+        option(action, "--session", "NAME", "also use the notes of this session")
         add_json(action)
 
 
 def _add_note(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", metavar="TEXT", help="the text of the note")
-    parser.add_argument("--key", help="its subject (default: its first words)")
-    parser.add_argument(
-        "--category",
-        choices=CATEGORIES,
-        default=CATEGORIES[0],
-        metavar="NAME",
-        help=f"one of {', '.join(CATEGORIES)} (default: {CATEGORIES[0]})",
-    )
+    option(parser, "--key", "KEY", "its subject (default: its first words)")
+    text = f"one of {', '.join(CATEGORIES)} (default: {CATEGORIES[0]})"
+    parser.add_argument("--category", choices=CATEGORIES, default=CATEGORIES[0], metavar="NAME", help=text)
     parser.add_argument("--scope", choices=SCOPES, help="where it applies (default: workspace)")
     parser.add_argument("--tag", action="append", default=[], help="a tag to find it by; may be repeated")
     parser.add_argument(
         "--priority", choices=PRIORITIES, default="normal", help="how important it is (default: normal)"
     )
-    parser.add_argument("--days", type=positive, metavar="N", help="retire it after N days")
+    option(parser, "--days", "N", "retire it after N days", positive)
 
 
 def recall(parser: argparse.ArgumentParser) -> None:
@@ -168,17 +159,11 @@ def recall(parser: argparse.ArgumentParser) -> None:
       clew recall --embed
     """
     parser.add_argument("query", metavar="QUERY", nargs="?", help="a question, words, or an exact value")
-    parser.add_argument("--open", metavar="REF", help="print the source of a reference in full")
-    parser.add_argument("--session", metavar="NAME", help="search only this session")
+    option(parser, "--open", "REF", "print the source of a reference in full")
+    option(parser, "--session", "NAME", "search only this session")
     flag(parser, "--all", "also search sessions of other projects")
-    parser.add_argument(
-        "--kind",
-        action="append",
-        default=[],
-        choices=ENTRY_KINDS,
-        metavar="KIND",
-        help=f"only {', '.join(ENTRY_KINDS)}; may be repeated",
-    )
+    text = f"only {', '.join(ENTRY_KINDS)}; may be repeated"
+    parser.add_argument("--kind", action="append", default=[], choices=ENTRY_KINDS, metavar="KIND", help=text)
     parser.add_argument(
         "--role", action="append", default=[], metavar="ROLE", help="only messages of this role"
     )
@@ -186,8 +171,8 @@ def recall(parser: argparse.ArgumentParser) -> None:
         "--file", action="append", default=[], metavar="PATH", help="only entries about this file"
     )
     parser.add_argument("--trust", choices=TRUST_LABELS, metavar="LABEL", help="at least this trusted")
-    parser.add_argument("--after", type=_time, metavar="TIME", help="not before (ISO 8601)")
-    parser.add_argument("--before", type=_time, metavar="TIME", help="before (ISO 8601)")
+    option(parser, "--after", "TIME", "not before (ISO 8601)", _time)
+    option(parser, "--before", "TIME", "before (ISO 8601)", _time)
     add_limit(parser, 5, "hits")
     flag(parser, "--embed", "compute missing embedding vectors, and print how many")
     add_json(parser)

@@ -1,10 +1,14 @@
-"""Arguments and help of sessions, map, show, convert, check, formats and secrets."""
+"""Arguments and help of the commands that read sessions, and of those about clew's log and settings.
+
+They are sessions, map, show, convert, check, formats and secrets; import, export, audit, stats and config.
+"""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from clew.cli.arguments import add_input, add_json, add_limit, add_to, flag, positive
+from clew.cli.arguments import add_input, add_json, add_limit, add_to, flag, option, positive
 
 UNVERIFIED = ("off", "warn", "refuse")
 
@@ -24,13 +28,9 @@ def sessions(parser: argparse.ArgumentParser) -> None:
       clew sessions --paths
       clew sessions --json | jq -r '.[0].path'
     """
-    parser.add_argument(
-        "--tool", metavar="NAME", help="only sessions of one tool (see `clew formats`), or clew"
-    )
-    parser.add_argument(
-        "--project", metavar="TEXT", help="only sessions whose project folder contains this text"
-    )
-    parser.add_argument("--days", type=positive, metavar="N", help="only sessions used in the last N days")
+    option(parser, "--tool", "NAME", "only sessions of one tool (see `clew formats`), or clew")
+    option(parser, "--project", "TEXT", "only sessions whose project folder contains this text")
+    option(parser, "--days", "N", "only sessions used in the last N days", positive)
     add_limit(parser, 20, "sessions")
     flag(parser, "--paths", "print the paths of the files instead")
     add_json(parser)
@@ -48,15 +48,8 @@ def map_(parser: argparse.ArgumentParser) -> None:
       clew map session.jsonl --json
     """
     add_input(parser)
-    parser.add_argument(
-        "--model", metavar="NAME", help="count tokens for this model (default: the session's own)"
-    )
-    parser.add_argument(
-        "--window",
-        metavar="TOKENS",
-        type=positive,
-        help="context window in tokens (default: the model's own)",
-    )
+    option(parser, "--model", "NAME", "count tokens for this model (default: the session's own)")
+    option(parser, "--window", "TOKENS", "context window in tokens (default: the model's own)", positive)
     flag(parser, "--all", "draw every session of a file that holds several")
     add_json(parser)
 
@@ -75,12 +68,8 @@ def show(parser: argparse.ArgumentParser) -> None:
       clew show --json rollout.jsonl.zst | jq -r 'select(.role == "user") | .parts[].text'
     """
     add_input(parser)
-    parser.add_argument(
-        "ref",
-        metavar="REF",
-        nargs="?",
-        help="print only this message (m12) or digest (d1) of a session in clew's log",
-    )
+    text = "print only this message (m12) or digest (d1) of a session in clew's log"
+    parser.add_argument("ref", metavar="REF", nargs="?", help=text)
     flag(parser, "--json", "print one message a line as JSON")
     flag(parser, "--records", "with --json: also print records between the messages")
     flag(parser, "--full", "print long output whole")
@@ -102,7 +91,7 @@ def convert(parser: argparse.ArgumentParser) -> None:
     add_to(parser, "the API to print it for", required=True)
     flag(parser, "--current", "print only what the tool's model sees now")
     flag(parser, "--body", "print a request body, with the system prompt if the format keeps it apart")
-    parser.add_argument("--model", metavar="NAME", help="the model to name in the body")
+    option(parser, "--model", "NAME", "the model to name in the body")
     flag(parser, "--strict", "fail and print nothing if anything would be lost")
     flag(parser, "--quiet", "do not report what was lost")
     flag(parser, "--json", "print JSON (convert always does)")
@@ -122,12 +111,8 @@ def check(parser: argparse.ArgumentParser) -> None:
     """
     add_input(parser)
     add_to(parser, "the API to check for", "--wire")
-    parser.add_argument(
-        "--unverified",
-        choices=UNVERIFIED,
-        default="warn",
-        help="what to do with rules that are reported but unproven (default: warn)",
-    )
+    text = "what to do with rules that are reported but unproven (default: warn)"
+    parser.add_argument("--unverified", choices=UNVERIFIED, default="warn", help=text)
     add_json(parser)
 
 
@@ -152,4 +137,87 @@ def secrets(parser: argparse.ArgumentParser) -> None:
       clew secrets .env --json
     """
     parser.add_argument("file", metavar="FILE", help="any text file, also .gz and .zst; - for standard input")
+    add_json(parser)
+
+
+# The log and the settings -----------------------------------------------------------------------------
+
+
+def import_(parser: argparse.ArgumentParser) -> None:
+    """Copy sessions into clew's own log: an export of clew's, or any session file that clew reads.
+
+    An export is verified line by line before anything is written. Of another tool's file the whole
+    conversation is imported; if that tool compacted it, the view is what its model sees now (`clew off` shows
+    all of it). Importing a file again adds what is new; a file that contradicts what was imported is refused.
+    Keys, tokens and passwords are masked on import (`clew secrets FILE` lists them), except in an export,
+    whose hashes would no longer match.
+
+    examples:
+      clew import story.clew.zst
+      clew import ~/.codex/sessions/2026/11/02/rollout-….jsonl
+    """
+    add_input(parser)
+    flag(parser, "--keep-secrets", "do not mask keys, tokens and passwords")
+    flag(parser, "--whole", "the view is the whole conversation, not what its tool's compactions left")
+    add_json(parser)
+
+
+def export(parser: argparse.ArgumentParser) -> None:
+    """Write a session of clew's log to one file that can be verified: hashes cover all previous lines.
+
+    examples:
+      clew export codex:019a4c…                   print it
+      clew export codex:019a4c… -o story.clew.zst
+    """
+    parser.add_argument("session", metavar="SESSION", help="the session's id (clew sessions lists them)")
+    flag(parser, "--force", "overwrite an existing file")
+    text = "the file to write; .zst compresses (default: standard output)"
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=text)
+
+
+def audit(parser: argparse.ArgumentParser) -> None:
+    """Verify the log: recompute every hash and every view, and report what does not match.
+
+    Also lists events that are intact but no longer apply, such as a second undo of the same compaction; they
+    are skipped when the session is opened. Read-only. Exit status 1 if anything is damaged.
+
+    examples:
+      clew audit
+      clew audit ~/backup/clew.db
+      clew audit --json
+    """
+    parser.add_argument(
+        "store", metavar="STORE", nargs="?", type=Path, help="the log's database file (default: clew's own)"
+    )
+    add_json(parser)
+
+
+def stats(parser: argparse.ArgumentParser) -> None:
+    """Count the turns, requests and compactions of a session, and what had to be recalled after them.
+
+    Without SESSION, counts all sessions of clew's log. Use it to see whether automatic compaction pays off:
+    how often it ran, how much it freed, how often it was undone, and how often something had to be recalled.
+
+    examples:
+      clew stats
+      clew stats chat:2026-01-31-101500
+      clew stats --json
+    """
+    parser.add_argument(
+        "session", metavar="SESSION", nargs="?", help="a session of clew's log (default: all of them)"
+    )
+    add_json(parser)
+
+
+def config(parser: argparse.ArgumentParser) -> None:
+    """Print every setting, its value, and where it is set.
+
+    Later sources override earlier ones: clew.toml in clew's home, the project's clew.toml, [tool.clew] in its
+    pyproject.toml, environment variables CLEW_…, and the flags of a command.
+
+    examples:
+      clew config
+      CLEW_WINDOW=32k clew config
+      clew config --json | jq .window
+    """
     add_json(parser)

@@ -399,6 +399,7 @@ def page_of(scene: Scene, *, held: bool) -> Page:
         guides=scene.guides,
         names=scene.names,
         folds=scene.folds,
+        unpruned=scene.task.view if scene.pruned else None,
     )
 
 

@@ -153,13 +153,12 @@ def hidden_claims(scene: Scene, shrinks: Iterable[Shrink]) -> tuple[Claim, ...]:
 
 
 def _is_readable(scene: Scene, cite: Cite, shown_message: Message) -> bool:
-    """Whether the cited words are in the message as it is shown."""
+    """Whether the cited words, or the first line of several, are in the message as it is shown."""
     whole_message = scene.source(cite.message)
     if whole_message is None or cite.part >= min(len(whole_message.parts), len(shown_message.parts)):
         return False
-    return words(whole_message.parts[cite.part])[cite.start : cite.end] in words(
-        shown_message.parts[cite.part]
-    )
+    cited = words(whole_message.parts[cite.part])[cite.start : cite.end]
+    return cited.strip().split("\n", 1)[0] in words(shown_message.parts[cite.part])
 
 
 def _framed(scene: Scene, matter: DigestInput) -> Digest:

@@ -74,8 +74,8 @@ DECISIONS_SHARE = 0.8
 """...for decisions, a person's first..."""
 LEDGER_SHARE = 0.2
 """...for other optional claims of the ledger..."""
-TASKS_SHARE = 0.6
-"""...for the items of a list that the request points at..."""
+TASKS_SHARE = 0.8
+"""...for the items of a list that the request points at, before all else: they say what the work is..."""
 NOTES_SHARE = 0.4
 """...for the agent's own plan or status, if a model has not written one..."""
 STORY_SHARE = 0.75
@@ -171,10 +171,9 @@ class DigestContent:
 
     def claims(self, room: int) -> list[Claim]:
         """Return what fits: ledger claims, prose, story, text of files, findings, edits, exact values."""
-        known_claims, cost = self._known(room)
-        remaining = room - cost
-        tasks, cost = self._fill(self._tasks, min(remaining, room * TASKS_SHARE))
-        remaining -= cost
+        tasks, for_tasks = self._fill(self._tasks, room * TASKS_SHARE)
+        known_claims, cost = self._known(room - for_tasks)
+        remaining = room - for_tasks - cost
         notes, cost = self._working_notes(min(remaining, room * NOTES_SHARE))
         remaining -= cost
         prose, cost = self._fill(self._prose, remaining)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice, pairwise, takewhile
+from itertools import chain, dropwhile, islice, pairwise, takewhile
 from typing import TypeAlias
 
 from clew.compaction.propose.guides import order_lines, step_lines
 from clew.compaction.propose.tail import diff_start, water_level
 from clew.ledger.error_lines import error_spans
 from clew.message.once import once
-from clew.message.patterns import AnyCasePattern
+from clew.message.patterns import LINE_NUMBER, AnyCasePattern
 from clew.message.text import omission_note
 
 EDGES = (0.3, 0.3)
@@ -81,6 +81,25 @@ EXIT_CODE_WITHIN = 60
 """Characters at the beginning of a text in which harnesses state the exit code."""
 ERRORS_SHARE = 0.6
 """Share of an excerpt's room for what went wrong in a run that failed; chosen by hand."""
+SURROUNDINGS = 200
+"""Characters around an output that are left out without a note if they say nothing; chosen by hand."""
+_SAYS_NOTHING = re.compile(
+    rf"\s*(?:{LINE_NUMBER})?[\W_]*"
+    r"|<[^<>\n]{0,200}>(?:(?:file|directory|0)</\w+>)?|<path>[^<>\n]+</path>"
+    r"|(?:Exit code|Process exited with code):? 0|\((?:End of file|Showing lines) [^()\n]*\)"
+    r"|(?:Chunk ID|Wall time|Original token count|Total output lines|Output):.*|> [\w@].*"
+    r"|(?:\[[\w:-]+\] )?\$ .*"
+)
+"""A line without a word, or one that a harness or a package manager puts around an output."""
+_LISTING = re.compile(rf"(?:<path>.*\n<type>file.*\n<content>)?\s*{LINE_NUMBER}")
+"""How the text of a file with line numbers begins."""
+NUMBERED_LINE = re.compile(rf"^\s*{LINE_NUMBER}")
+"""The beginning of a line that quotes a file with line numbers."""
+_ID = re.compile(
+    r"https?://\S+/\S|(?<![\w/.])(?:#\d{1,6}\b|[A-Za-z]{2,8}_(?=\w*\d)[A-Za-z0-9]{6,}\b|\d{8,}\b"
+    r"|(?=[0-9a-f]{0,39}\d)(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}\b)"
+)
+"""A URL, the number of an issue or a run, or an id made of letters and digits."""
 STRUCTURE = re.compile(
     r"^[ \t]*+(?:\d++[:\t→|]?[ \t]*+)?(?:(?:export|default|public|private|protected|static|abstract|async|pub"
     r"|final|override)[ \t]++)*+"
@@ -170,10 +189,9 @@ class ExcerptSource:
         if len(text) <= most_characters:
             return text
         pieces = _by_line(text, held)
-        choose = self._of_guide if self._is_guide else self._of_diff if self._diff else self._chosen
-        lines = {*choose(most_characters, longest_line), *pieces}
+        lines = {*self._choose(most_characters, longest_line), *pieces}
         gap = max(SHORT_GAP, min(WIDEST_GAP, int(most_characters * GAP_SHARE)))
-        return self.shown(lines, longest_line, pieces, gap)
+        return self.shown(lines, longest_line, pieces if held else None, gap)
 
     def fullest(
         self, most_characters: int, held: Sequence[Span] = (), longest_line: int = LONGEST_LINE
@@ -195,13 +213,31 @@ class ExcerptSource:
         level = water_level([end - start for start, end in _lines(self.text)], room)
         return min(level, int(most_characters * LINE_SHARE))
 
+    def _choose(self, most_characters: int, longest: int) -> set[Span]:
+        """Return the lines to show, by what the text is and how much room there is."""
+        if self._is_guide:
+            return self._of_guide(most_characters, longest)
+        if self._diff:
+            return self._of_diff(most_characters, longest)
+        if most_characters < TWO_ENDS < len(self.text):
+            return self._most_telling(most_characters, longest)
+        return self._chosen(most_characters, longest)
+
+    def _most_telling(self, room: int, longest: int) -> set[Span]:
+        """Return one or two lines: what went wrong, the result, an id, a definition, or the first line."""
+        causes = self._causes[:1] if self.has_failed else ()
+        first = islice(_informative(self.text, _lines(self.text)), 1)
+        best, *others = chain(causes, self._verdicts, self._identifying, self._structure[:1], first)
+        fits = others and _size(others[0], longest) <= room - _size(best, longest)
+        return {best, others[0]} if fits else {best}
+
     def _chosen(self, most_characters: int, longest: int) -> set[Span]:
         verdicts = _fill(iter(self._verdicts), most_characters // 2, longest) if self._verdicts else []
         left = most_characters - sum(_size(line, longest) for line in verdicts)
         head, tail = self._edges(left, longest)
         chosen = {*head, *tail, *verdicts}
         room = most_characters - sum(_size(line, longest) for line in chosen)
-        if self._has_failed:
+        if self.has_failed:
             errors = self._errors(chosen, room * ERRORS_SHARE, longest)
             chosen |= errors
             room -= sum(_size(line, longest) for line in errors)
@@ -211,7 +247,7 @@ class ExcerptSource:
             if line not in chosen and cost <= room:
                 chosen.add(line)
                 room -= cost
-        for line in self._matter() if room > 0 and len(self._structure) < IS_CODE else ():
+        for line in self._matter() if room > 0 and not self._is_code else ():
             if tail and line[0] >= tail[-1][0]:
                 break
             if line[0] > head[-1][0] and line not in chosen:
@@ -244,17 +280,17 @@ class ExcerptSource:
         """Return the lines of the beginning and of the end; fewer if there is more to show in between."""
         head, tail = self._both_ends(room, EDGES, longest)
         # One line of each is always shown: then it need not be known what else there is.
-        if max(len(head), len(tail)) > 1 and (self._has_failed or self._related):
+        if max(len(head), len(tail)) > 1 and (self.has_failed or self._related):
             return self._both_ends(room, RELATED_EDGES, longest)
         return head, tail
 
     def _both_ends(
         self, room: int, shares: tuple[float, float], longest: int
     ) -> tuple[list[Span], list[Span]]:
-        head = _fill(_lines(self.text), int(room * shares[0]), longest)
-        if room < TWO_ENDS < len(self.text):
-            return head, []
-        return head, _fill(_lines_backwards(self.text), int(room * shares[1]), longest)
+        """Return the first and the last lines that say something."""
+        first = _informative(self.text, _lines(self.text))
+        last = _informative(self.text, _lines_backwards(self.text))
+        return _fill(first, int(room * shares[0]), longest), _fill(last, int(room * shares[1]), longest)
 
     def _add_related(self, chosen: set[Span], room: int, longest: int) -> int:
         """Add the passages about the current work that fit; return the room they take."""
@@ -386,7 +422,7 @@ class ExcerptSource:
         return self.text[slice(*self._verdicts[0])].strip() if self._verdicts else ""
 
     @once
-    def _has_failed(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether this is the output of a run that failed."""
         return any(map(_FAILED.search, (self.verdict, self.text[:EXIT_CODE_WITHIN])))
 
@@ -395,7 +431,27 @@ class ExcerptSource:
         """The last lines with the result of a run, latest first."""
         first = self.text.rfind("\n", 0, max(0, len(self.text) - VERDICT_WITHIN)) + 1
         lines = takewhile(lambda line: line[0] >= first, _lines_backwards(self.text))
-        return list(islice((line for line in lines if _is_verdict(self.text, *line)), MOST_VERDICTS))
+        found = (line for line in lines if _is_verdict(self.text, *line))
+        return list(
+            islice((one for one in found if not _SAYS_NOTHING.fullmatch(self.text, *one)), MOST_VERDICTS)
+        )
+
+    @once
+    def _identifying(self) -> list[Span]:
+        """The first line of an output that names something by an id, such as a commit, a review or a run.
+
+        The next calls need it, and nothing else says it. Code names other things.
+        """
+        text = self.text[:VERDICT_WITHIN]
+        if self._is_code:
+            return []
+        lines = (line for line in _lines(text) if _ID.search(text, *line))
+        return list(islice((line for line in lines if not _SAYS_NOTHING.fullmatch(text, *line)), 1))
+
+    @once
+    def _is_code(self) -> bool:
+        """Whether this is the text of a file: words for errors, or ids, say nothing about a result in it."""
+        return _LISTING.match(self.text) is not None or len(self._structure) >= IS_CODE
 
     @once
     def _structure(self) -> list[Span]:
@@ -424,9 +480,9 @@ class ExcerptSource:
         """Return these lines, with longer gaps marked; ``pieces`` are always shown of a line."""
         text = self.text
         shown: list[str] = []
-        done = 0
+        done, is_free = 0, pieces is None
         for line in sorted(lines):
-            if line[0] > done:
+            if line[0] > done and not (is_free and done == 0 and _says_nothing(text, 0, line[0] - 1)):
                 is_short = line[0] - 1 - done <= short_gap
                 gap = text[done : line[0] - 1] if is_short else gap_note(text.count("\n", done, line[0]))
                 shown.append(gap)
@@ -434,7 +490,7 @@ class ExcerptSource:
             held = (pieces or {}).get(line, ())
             shown.append(_cut(whole, longest, held or self._match(whole, longest)))
             done = line[1] + 1
-        if done <= len(text):
+        if done <= len(text) and not (is_free and _says_nothing(text, done, len(text))):
             shown.append(gap_note(text.count("\n", done) + 1))
         return "\n".join(shown)
 
@@ -467,12 +523,25 @@ def _line_end(text: str, start: int) -> int:
     return len(text) if end < 0 else end
 
 
+def _informative(text: str, lines: Iterator[Span]) -> Iterator[Span]:
+    """Yield lines from the first one on that says something; if none does, only the first."""
+    first = next(lines)
+    found = dropwhile(lambda line: _SAYS_NOTHING.fullmatch(text, *line), chain([first], lines))
+    yield next(found, first)
+    yield from found
+
+
+def _says_nothing(text: str, start: int, end: int) -> bool:
+    """Whether no line between two offsets says anything, and there are few of them."""
+    return end - start <= SURROUNDINGS and all(map(_SAYS_NOTHING.fullmatch, text[start:end].split("\n")))
+
+
 def _is_verdict(text: str, start: int, end: int) -> bool:
     """Whether a line states the result of a run; most lines are ruled out without the slow pattern."""
     line = text[start : min(end, start + _LONGEST_VERDICT)]
     if line.isascii() and not any(map(line.lower().__contains__, _VERDICT_WORDS)):
         return False
-    return _VERDICT.match(text, start, end) is not None
+    return _VERDICT.match(text, start, end) is not None and not _SAYS_NOTHING.fullmatch(text, start, end)
 
 
 def _size(line: Span, longest: int) -> int:

@@ -24,7 +24,8 @@ from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.edits import EditBlock, edits, patch_blocks, written_text
-from clew.compaction.propose.prune import NUMBERED_LINE, Step, is_whole, steps_of
+from clew.compaction.propose.excerpt import NUMBERED_LINE
+from clew.compaction.propose.steps import Step, is_whole, steps_of
 from clew.compaction.propose.terms import NAME
 from clew.ledger.shell import simple_commands, without_prefixes
 from clew.ledger.tool_actions import ActionKind

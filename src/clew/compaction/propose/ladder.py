@@ -17,13 +17,13 @@ from clew.compaction.propose.chosen_range import faded_range, range_digest
 from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room, page_of
 from clew.compaction.propose.prune import (
     OVERSIZED_TOKENS,
-    WORTH_OF_PROSE,
     prune,
     prune_cycles,
     prune_repeated,
     prune_repeated_outputs,
 )
 from clew.compaction.propose.scene import Scene
+from clew.compaction.propose.steps import WORTH_OF_PROSE
 from clew.compaction.propose.stubs import Page, shorten
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN, between, water_level
 from clew.compaction.task import CompactionTask

@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
+from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.file_text import OPENING
 from clew.compaction.propose.guides import is_guide, may_guide, order_lines
-from clew.compaction.propose.prune import NUMBERED_LINE
 from clew.compaction.propose.story import LONGEST_ITEM, Find, answer_to, unchecked_items
 from clew.ledger.artifacts import Artifact
 from clew.message import Cite, Item, Trust, words

@@ -10,7 +10,7 @@ from functools import cached_property
 from clew.compaction.plan import Claim, Shrink
 from clew.compaction.propose.file_text import MOST_MESSAGES, FilePassage, Topics, is_plan, passages
 from clew.compaction.propose.guides import guides_in
-from clew.compaction.propose.prune import steps_of
+from clew.compaction.propose.steps import steps_of
 from clew.compaction.propose.stubs import Folds, Tellings, without_thinking
 from clew.compaction.propose.tail import (
     FEW_SHARE,

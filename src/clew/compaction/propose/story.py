@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice, pairwise
+from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.edits import edits
-from clew.compaction.propose.excerpt import STRUCTURE, excerpt
-from clew.compaction.propose.prune import NUMBERED_LINE
+from clew.compaction.propose.excerpt import NUMBERED_LINE, STRUCTURE, excerpt
 from clew.ledger.agent_findings import RankedFinding
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Turn, Turns
@@ -49,6 +49,8 @@ _STEP = re.compile(
     r"(?:(?:ok(?:ay)?|now|so|next|first|then)\b,?\s+)*let(?: me|[’']s)\b(?! know)", re.IGNORECASE
 )
 """How a sentence begins that announces a step; "I will …" may be an offer."""
+_OPENS_STEP = re.compile(f"{_STEP.pattern}|{_COURTESY.pattern}", re.IGNORECASE)
+"""How a text begins that only announces one, unless it has a colon."""
 _TAG = re.compile(r"</?[\w-]+>")
 _NUMBERED = re.compile(r"(?:#{1,6}\s+)?(?:\*\*)?\d{1,2}[.)]\s")
 """The beginning of a numbered point or heading."""
@@ -103,6 +105,16 @@ Find = Callable[[str], Message | None]
 """Finds a message of the session in its original form."""
 
 
+class _ToldTurn(NamedTuple):
+    """A turn with the words of its request and report, as far as they leave the view."""
+
+    turn: Turn
+    asked: tuple[str, Trust] | None
+    reported: tuple[str, Trust] | None
+    length: int
+    """Characters of the longer one: at a level from this on, nothing of the turn is cut."""
+
+
 class Story:
     """The turns that leave the view with a span, as claims at any level of detail."""
 
@@ -116,9 +128,10 @@ class Story:
         """
         self._find = find
         self._gone = gone
-        self._turns = _told_turns(turns)
+        self._turns = [self._read(turn) for turn in _told_turns(turns)]
+        self._whole: dict[int, list[Claim]] = {}
+        """The claims of turns, by index, from the level on at which nothing is cut."""
         self._at: dict[int, list[list[Claim]]] = {}
-        self._quotes: dict[Cite, tuple[str, Trust] | None] = {}
         self._notes = turns.notes
         asked = turns.all[-1].ask.number if turns.all else 0
         self._rejected = list(_rejected(turns.all, find)) if turns.findings else []
@@ -128,8 +141,7 @@ class Story:
     @cached_property
     def levels(self) -> tuple[int, ...]:
         """The levels of detail that differ, highest first: a level at which nothing is cut is the highest."""
-        cites = (cite for turn in self._turns for cite in (turn.ask, turn.report) if cite)
-        longest = max((len(said[0].strip()) for cite in cites if (said := self._quote(cite))), default=0)
+        longest = max((told.length for told in self._turns), default=0)
         return tuple(level for level in LEVELS if level == LEVELS[0] or level < longest)
 
     def entries(self, level: int) -> list[list[Claim]]:
@@ -142,8 +154,8 @@ class Story:
     def _entries(self, level: int) -> Iterator[list[Claim]]:
         """Yield the claims of each turn, without requests that repeat the one before."""
         asked = ""
-        for turn in self._turns:
-            entry = self._entry(turn, level)
+        for index, told in enumerate(self._turns):
+            entry = self._entry(told, level) if told.length > level else self._whole_entry(index)
             if entry and entry[0].kind is ClaimKind.USER:
                 repeated, asked = entry[0].text == asked, entry[0].text
                 entry = entry[1:] if repeated else entry
@@ -173,28 +185,38 @@ class Story:
                     claims.append(Claim("", ClaimKind.NEXT, text[start:end], (place,), trust, verbatim=True))
         return claims
 
-    def _entry(self, turn: Turn, level: int) -> list[Claim]:
+    def _read(self, turn: Turn) -> _ToldTurn:
+        asked = self._quote(turn.ask)
+        reported = self._quote(turn.report) if turn.report else None
+        length = max(len(said[0].strip()) if said else 0 for said in (asked, reported))
+        if asked and (not turn.asks or asked[1] < Trust.USER):
+            asked = None
+        return _ToldTurn(turn, asked, None if reported and announces(reported[0]) else reported, length)
+
+    def _whole_entry(self, index: int) -> list[Claim]:
+        """Return the claims of a turn of which nothing is cut; the same for several levels."""
+        entry = self._whole.get(index)
+        if entry is None:
+            told = self._turns[index]
+            entry = self._whole[index] = self._entry(told, told.length)
+        return entry
+
+    def _entry(self, told: _ToldTurn, level: int) -> list[Claim]:
         claims = []
-        if turn.asks and (said := self._quote(turn.ask)):
-            text, trust = said[0].strip(), said[1]
+        if told.asked:
+            text, trust = told.asked[0].strip(), told.asked[1]
             short = text if len(text) <= level else excerpt(text, level)
-            if trust >= Trust.USER:
-                claims.append(Claim("", ClaimKind.USER, short, (turn.ask,), trust, short == text))
-        if turn.report and (said := self._quote(turn.report)):
-            text, trust = said
-            for start, end in () if announces(text) else _claim_sized(text, telling(text, level)):
-                name, part, begin, _ = turn.report
+            claims.append(Claim("", ClaimKind.USER, short, (told.turn.ask,), trust, short == text))
+        if told.reported and told.turn.report:
+            text, trust = told.reported
+            name, part, begin, _ = told.turn.report
+            for start, end in _claim_sized(text, telling(text, level)):
                 cite = Cite(name, part, begin + start, begin + end)
                 claims.append(Claim("", ClaimKind.REPORT, text[start:end], (cite,), trust, verbatim=True))
         return claims
 
     def _quote(self, cite: Cite) -> tuple[str, Trust] | None:
-        """Return the words that a cite points at; each level of detail asks for them again."""
-        if cite not in self._quotes:
-            self._quotes[cite] = self._look_up(cite)
-        return self._quotes[cite]
-
-    def _look_up(self, cite: Cite) -> tuple[str, Trust] | None:
+        """Return the words that a cite points at, if they leave the view."""
         message = self._find(cite.message) if cite.message in self._gone else None
         if message is None or cite.part >= len(message.parts):
             return None
@@ -214,7 +236,7 @@ class Story:
                 continue
             if number < edited and _OWN_FAULT.search(said[0]):
                 continue
-            if any(start < number < end for start, end in self._rejected):
+            if self._rejected and any(start < number < end for start, end in self._rejected):
                 continue
             yield Claim("", ClaimKind.FINDING, said[0], (one.source,), said[1], verbatim=True)
             if (count := count + 1) == MOST_FINDINGS:
@@ -365,7 +387,7 @@ def _added(call: ToolCall, name: str) -> Iterator[str]:
 def announces(text: str) -> bool:
     """Whether a text only announces the next step; the last text of an interrupted turn often does."""
     bare = text.strip()
-    if len(bare) > LONGEST_STEP:
+    if len(bare) > LONGEST_STEP or not (_OPENS_STEP.match(bare) or ":" in bare or bare.startswith("```")):
         return False
     sentences = (bare[start:end] for start, end in _sentences(bare))
     return all(one.endswith(":") or _STEP.match(one) or _COURTESY.fullmatch(one.lower()) for one in sentences)

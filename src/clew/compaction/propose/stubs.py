@@ -76,8 +76,8 @@ SHORT_ARGUMENT = 200
 """Characters of an argument that always stay whole: a path, a pattern, a command."""
 SHORT_LINE = 60
 """Characters of a line that always stay whole."""
-_REMINDER_END = "</system-reminder>"
-_REMINDER = re.compile(rf"\s*<system-reminder>(?:(?!</?system-reminder>).)*+{_REMINDER_END}\s*\Z", re.DOTALL)
+REMINDER_END = "</system-reminder>"
+REMINDER = re.compile(rf"\s*<system-reminder>(?:(?!</?system-reminder>).)*+{REMINDER_END}\s*\Z", re.DOTALL)
 """What a harness adds at the end of a result."""
 _GAP = re.compile(r"\[… ([\d,]+ (?:lines?|characters?))\]")
 
@@ -118,6 +118,8 @@ class Page:
     """The names among the terms, all with the same weight, for what the agent wrote and for guides."""
     folds: Folds = field(default_factory=dict, repr=False)
     """Texts without colours and repeated lines, by what must stay readable in them."""
+    unpruned: Sequence[Item] | None = None
+    """The view before pruning; without it, nothing has been pruned."""
 
     def may_free(self, place: Place, tokens: int) -> bool:
         """Return False if the message of a part is too small for a smaller form that frees so much."""
@@ -138,6 +140,12 @@ class Page:
         if len(parts) != len(item.message.parts):
             parts = [(number, part) for number, part in parts if not isinstance(part, Thinking)]
         return parts if len(parts) == len(item.message.parts) else list(enumerate(item.message.parts))
+
+    def is_pruned(self, place: Place) -> bool:
+        """Whether a rule of this compaction has left out lines of a part."""
+        if self.unpruned is None:
+            return False
+        return self.unpruned[place.message].message.parts[place.part] is not self.shown(place)
 
     def shown(self, place: Place) -> Part:
         """Return a part as the view shows it."""
@@ -266,11 +274,11 @@ _SAYING = (Text, ToolResult, ToolCall)
 
 def excerpted(page: Page, place: Place, most_tokens: int) -> str:
     """Return an excerpt of a part, with its size and the id of the whole."""
-    part = page.said(place)
-    text = document_text(part) or words(part)
     spans = page.spans(place)
-    if isinstance(part, ToolResult) and not spans and text.rstrip().endswith(_REMINDER_END):
-        text = _REMINDER.sub("", text)
+    part = page.shown(place) if page.is_pruned(place) and not spans else page.said(place)
+    text = document_text(part) or words(part)
+    if isinstance(part, ToolResult) and not spans and text.rstrip().endswith(REMINDER_END):
+        text = REMINDER.sub("", text)
     tokens = max(1, page.counter.count_part(part))
     name = page.view[place.message].id
     characters = max(0, most_tokens - NAME_TOKENS) * len(text) // tokens

@@ -1,6 +1,50 @@
 // Requests to the server: everything is JSON; a failure is an Error with the server's message.
+//
+// The access token is in the address after the #, and is stored per tab. Every request sends it in a header.
+// A cookie would be sent to the servers of all other ports of this computer.
 
-import { request } from "./token.js";
+const KEY = "clew-token";
+const WAIT = 400; // milliseconds for another tab to answer
+const tabs = new BroadcastChannel(KEY);
+
+// Remove it from the address bar and the history.
+function brought() {
+  const [, token, place] = /^#token=([\w-]+)(.*)$/.exec(location.hash) ?? [];
+  if (!token) return false;
+  sessionStorage.setItem(KEY, token);
+  history.replaceState(null, "", `/${place ? `#${place}` : ""}`);
+  return true;
+}
+
+brought();
+addEventListener("hashchange", () => brought() && location.reload());
+
+// A tab without the token asks other tabs of this server for it. If the answer comes after the first requests were
+// sent without it, the page reloads.
+let late = false;
+tabs.onmessage = ({ data }) => {
+  const token = sessionStorage.getItem(KEY);
+  if (data === "asked" && token) tabs.postMessage({ token });
+  if (!data.token || token) return;
+  sessionStorage.setItem(KEY, data.token);
+  if (late) location.reload();
+};
+
+const known = new Promise((resolve) => {
+  if (sessionStorage.getItem(KEY)) return resolve();
+  tabs.addEventListener("message", ({ data }) => data.token && resolve());
+  setTimeout(() => {
+    late = true;
+    resolve();
+  }, WAIT);
+  return tabs.postMessage("asked");
+});
+
+async function request(address, options = {}) {
+  await known;
+  const headers = { ...options.headers, "x-clew-token": sessionStorage.getItem(KEY) ?? "" };
+  return fetch(address, { ...options, headers });
+}
 
 const AGAIN = 2000; // milliseconds before reconnecting to a server that went away
 

@@ -139,6 +139,15 @@ export function Status({ result, busy }) {
   return html`<p class="status ${result.failed ? "problem" : ""}" role="status">${result.text}</p>`;
 }
 
+// A form that edits a text in place; change(null) closes it.
+export function EditForm({ label, text, change, save, busy, look = "row" }) {
+  return html`<form class=${look} onSubmit=${save}>
+    <input type="text" aria-label=${label} value=${text} readonly=${busy} onInput=${(event) => change(event.target.value)} />
+    <button class="main" disabled=${busy}>Save</button>
+    <button type="button" onClick=${() => change(null)}>Cancel</button>
+  </form>`;
+}
+
 // Runs an action, shows its result, and disables its button meanwhile.
 export function useAction(after) {
   const [result, setResult] = useState(null);

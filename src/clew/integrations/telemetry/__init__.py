@@ -1,4 +1,4 @@
-"""Export a session's events as JSON lines and OpenTelemetry spans. See README.md."""
+"""Export a session's events as JSON lines and OpenTelemetry spans."""
 
 from clew.integrations.telemetry.spans import Scale, TraceRecord, lines, trace_records
 

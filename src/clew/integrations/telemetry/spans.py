@@ -46,9 +46,7 @@ class Scale(StrEnum):
     """Whether a record is a point in time or a span."""
 
     POINT = "point"
-    """A point in time."""
     SPAN = "span"
-    """A span with a start and an end."""
     REQUEST = "request"
     """A span that calls another service: a model."""
 
@@ -100,11 +98,7 @@ def size(message: Message) -> dict[str, Value]:
 
 def request_attributes(name: str, model: str) -> dict[str, Value]:
     """Return the attributes of a request: operation, provider and model."""
-    return {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": name,
-        "gen_ai.request.model": model,
-    }
+    return {"gen_ai.operation.name": "chat", "gen_ai.provider.name": name, "gen_ai.request.model": model}
 
 
 def usage(counted: Any) -> dict[str, Value]:  # noqa: ANN401 - JSON enters here

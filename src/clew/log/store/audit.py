@@ -108,7 +108,8 @@ def _audit(
     path: Path, kinds: Mapping[str, EventKind], skipped_events: FindSkippedEvents | None, at_rest: bool
 ) -> AuditReport:
     with translate_errors(path), closing(connect_read_only(path, at_rest)) as database:
-        database.text_factory = _lenient
+        # Decodes damaged text too; its hash will not match.
+        database.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
         database.execute("BEGIN")  # a consistent snapshot, even if others write meanwhile
         _require_openable(database, path)
         checks = _Audit(database, kinds)
@@ -128,11 +129,6 @@ def _require_openable(database: sqlite3.Connection, path: Path) -> None:
             detail = f"{path} was not closed by its last writer and cannot be opened in a read-only place"
             advice = "copy it with its -wal and -shm files to a writable folder and audit the copy"
             raise StoreUnwritable(detail, advice) from cause
-
-
-def _lenient(text: bytes) -> str:
-    """Decode damaged text too; its hash will not match."""
-    return text.decode("utf-8", "surrogateescape")
 
 
 @dataclass(slots=True)

@@ -31,16 +31,15 @@ from clew.message import (
 )
 from clew.providers.wire import (
     arguments_object,
-    differs,
     kind_of,
     native_object,
     only_texts,
     origin_and_trust,
-    original_system,
     overlay,
     read_content,
     text_at,
     write_content,
+    write_system,
 )
 
 NAME = "anthropic"
@@ -202,10 +201,7 @@ def _role_name(role: Role) -> str:
 
 def render_system(messages: Sequence[Message]) -> Json:
     """Write the ``system`` field; a single unchanged message is written as it was read."""
-    original = original_system(messages, NAME)
-    parts = [part for message in messages for part in message.parts]
-    content = write_content(parts, original, _blocks)
-    return content if differs(original, content) else original
+    return write_system(messages, NAME, _blocks)
 
 
 def render_content(parts: Sequence[Part], original: Json = None) -> Json:

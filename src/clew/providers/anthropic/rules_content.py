@@ -1,7 +1,6 @@
-"""Anthropic's rules about the content of messages (A0, A7, A9, A15, A16b, A18).
+"""Anthropic's rules about the content of messages (A0, A7, A9, A11, A15, A16b, A18).
 
-Each function yields the violations of one rule, such as a ``tool_use`` block in a user message; the table at
-the end has the rule's level, evidence and advice.
+Each function yields the violations of the rule above it, such as a ``tool_use`` block in a user message.
 """
 
 from __future__ import annotations
@@ -10,9 +9,12 @@ import re
 from collections.abc import Iterator
 
 from clew.message import Json, JsonObject
-from clew.providers.anthropic.rules_walk import CALL, RESULT, Block, blocks, inner_blocks, turns
-from clew.providers.rules import ApiRule, RuleFinding, RuleLevel, messages
-from clew.providers.shapes import Shape, as_list, as_text, misfits, objects
+from clew.providers.anthropic.rules_walk import CALL, RESULT, Block, Inner, blocks, inner_blocks, turns
+from clew.providers.rules import RuleBook, RuleFinding, Shape, messages, misfits
+from clew.providers.shapes import as_list, as_object, as_text, objects
+from clew.tokens.images import image_size
+
+CONTENT_RULES = RuleBook()
 
 _ROLES = frozenset({"user", "assistant", "system"})
 _FIELDS: dict[str, dict[str, Shape]] = {
@@ -49,8 +51,13 @@ _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _CALLED_NAME = re.compile(r"(?s).{1,200}")
 
 
-def malformed_messages(body: JsonObject) -> Iterator[RuleFinding]:
-    """A0: messages that do not have the documented shape."""
+@CONTENT_RULES.add(
+    "A0: messages have the documented shape",
+    "The types of Anthropic's SDK (0.121, August 2026); error text '`tool_use` blocks can only be in "
+    "`assistant` messages' and similar ones.",
+    "build messages of role and content, with the fields each block needs",
+)
+def _malformed_messages(body: JsonObject) -> Iterator[RuleFinding]:
     entries = body.get("messages")
     if not isinstance(entries, list):
         yield RuleFinding("messages", "must be a list")
@@ -81,16 +88,23 @@ def _malformed_block(where: str, block: Json, role: str) -> Iterator[RuleFinding
     if not isinstance(kind, str):
         yield RuleFinding(f"{where}.type", "must be a string")
         return
-    for field, problem in misfits(block, _FIELDS.get(kind, {})):
-        yield RuleFinding(f"{where}.{field}", problem)
+    yield from misfits(where, block, _FIELDS.get(kind, {}))
     if kind in _OTHERS:
         yield RuleFinding(f"{where}.type", f"{kind} is a block of another API")
     if _ONLY_IN.get(kind, role) != role:
         yield RuleFinding(where, f"{kind} blocks can only be in {_ONLY_IN[kind]} messages")
 
 
-def blank_text(body: JsonObject) -> Iterator[RuleFinding]:
-    """A7: empty text, turns of white space only, and empty messages."""
+@CONTENT_RULES.add(
+    "A7: no text is blank and no message empty",
+    "Error texts 'text content blocks must be non-empty' (claude-code#59812, #6774, "
+    "anthropic-sdk-python#461) and, for messages of nothing else, 'must contain non-whitespace text' "
+    "(claude-code#23440, hermes-agent#41985). White space among other blocks is accepted: Claude "
+    "itself writes it before calls, and clients send it back. Only a last assistant message may be "
+    "empty.",
+    "drop blank text blocks and empty messages",
+)
+def _blank_text(body: JsonObject) -> Iterator[RuleFinding]:
     last = len(as_list(body.get("messages"))) - 1
     for i, role, message in messages(body):
         if message.get("content") in ("", []) and not (role == "assistant" and i == last):
@@ -110,22 +124,37 @@ def _is_blank(block: Block) -> bool:
     return block.kind == "text" and isinstance(text, str) and not text.strip()
 
 
-def cached_blank_text(body: JsonObject) -> Iterator[RuleFinding]:
-    """A7b: a cache mark on empty text, also inside tool results."""
+@CONTENT_RULES.add(
+    "A7b: no cache mark is on empty text",
+    "Error text 'cache_control cannot be set for empty text blocks' (claude-code#62379).",
+    "move the mark to a block with text",
+)
+def _cached_blank_text(body: JsonObject) -> Iterator[RuleFinding]:
     for inner in inner_blocks(body):
         if inner.value.get("text") == "" and inner.value.get("cache_control"):
             yield RuleFinding(inner.where, "cache_control cannot be set for empty text")
 
 
-def empty_results(body: JsonObject) -> Iterator[RuleFinding]:
-    """A7c: a tool result whose content is an empty list."""
+@CONTENT_RULES.add(
+    "A7c: a tool result's content is not an empty list",
+    "A comment in pydantic-ai's Anthropic model; not recorded.",
+    "leave content out, or say that there was no output",
+    verified=False,
+)
+def _empty_results(body: JsonObject) -> Iterator[RuleFinding]:
     for block in blocks(body):
         if block.kind == RESULT and block.value.get("content") == []:
             yield RuleFinding(f"{block.where}.content", "must not be an empty list")
 
 
-def unsigned_thinking(body: JsonObject) -> Iterator[RuleFinding]:
-    """A9: thinking without its signature."""
+@CONTENT_RULES.add(
+    "A9: thinking carries its signature",
+    "Error texts 'Invalid `signature` in `thinking` block' and 'cannot be modified' "
+    "(claude-code#63284). Only a blank signature can be seen without the API; empty thinking text with "
+    "a signature is accepted (recorded by pydantic-ai, Sonnet 5).",
+    "send thinking back exactly as it came, or drop the whole block",
+)
+def _unsigned_thinking(body: JsonObject) -> Iterator[RuleFinding]:
     for block in blocks(body):
         if block.kind == "thinking" and block.value.get("signature") == "":
             yield RuleFinding(f"{block.where}.signature", "thinking needs its signature")
@@ -133,8 +162,13 @@ def unsigned_thinking(body: JsonObject) -> Iterator[RuleFinding]:
             yield RuleFinding(f"{block.where}.data", "redacted thinking needs its data")
 
 
-def empty_compaction(body: JsonObject) -> Iterator[RuleFinding]:
-    """A15: a compaction block with an empty or malformed field."""
+@CONTENT_RULES.add(
+    "A15: a compaction block is not an empty string",
+    "The SDK's docstring: null content is a no-op, an empty string is not allowed, encrypted_content "
+    "goes back verbatim. The beta header it needs is not part of the body.",
+    "send the compaction block back exactly as it came",
+)
+def _empty_compaction(body: JsonObject) -> Iterator[RuleFinding]:
     for block in blocks(body):
         if block.kind != "compaction":
             continue
@@ -142,12 +176,17 @@ def empty_compaction(body: JsonObject) -> Iterator[RuleFinding]:
             yield RuleFinding(
                 f"{block.where}.content", "must not be an empty string; null marks a failed compaction"
             )
-        for field, problem in misfits(block.value, _COMPACTION):
-            yield RuleFinding(f"{block.where}.{field}", problem)
+        yield from misfits(block.where, block.value, _COMPACTION)
 
 
-def misplaced_compaction(body: JsonObject) -> Iterator[RuleFinding]:
-    """A15b: a signed compaction block that is not the first block, or not the only one with content."""
+@CONTENT_RULES.add(
+    "A15b: a signed compaction block comes first, and alone",
+    "Documentation of compaction on demand (beta compact-2026-09-04): error codes "
+    "compaction_block_misplaced and compaction_block_ambiguous; the block goes back unchanged, first in "
+    "messages, only the latest one.",
+    "drop the messages that the block replaces and every earlier block, and put it first",
+)
+def _misplaced_compaction(body: JsonObject) -> Iterator[RuleFinding]:
     result = [block for block in blocks(body) if block.kind == "compaction"]
     signed = [block for block in result if as_text(block.value.get("signature"))]
     for block in signed:
@@ -160,16 +199,27 @@ def misplaced_compaction(body: JsonObject) -> Iterator[RuleFinding]:
         yield RuleFinding(output[-1].where, "only the latest compaction block with content may be sent")
 
 
-def several_compactions(body: JsonObject) -> Iterator[RuleFinding]:
-    """A15c: more than one compaction block with content, none of them signed."""
+@CONTENT_RULES.add(
+    "A15c: one compaction block with content",
+    "Error code compaction_block_ambiguous, documented for compaction on demand; whether it holds for "
+    "histories with several blocks of compact_20260112 is not known.",
+    "send only the latest compaction block with content",
+    verified=False,
+)
+def _several_compactions(body: JsonObject) -> Iterator[RuleFinding]:
     result = [block for block in blocks(body) if block.kind == "compaction"]
     output = [block for block in result if as_text(block.value.get("content"))]
     if len(output) > 1 and not any(as_text(block.value.get("signature")) for block in result):
         yield RuleFinding(output[-1].where, "a second compaction block with content")
 
 
-def extra_message_fields(body: JsonObject) -> Iterator[RuleFinding]:
-    """A16b: a message with more than its role and content."""
+@CONTENT_RULES.add(
+    "A16b: a message has only role and content",
+    "Anthropic's API forbids unknown fields everywhere ('Extra inputs are not permitted'), and the SDK "
+    "knows only these two, and clear_at of a system message within the conversation.",
+    "leave out the other fields (id, model, usage) of a stored response",
+)
+def _extra_message_fields(body: JsonObject) -> Iterator[RuleFinding]:
     for i, role, message in messages(body):
         if len(message) > 2:
             for key in message:
@@ -177,8 +227,15 @@ def extra_message_fields(body: JsonObject) -> Iterator[RuleFinding]:
                     yield RuleFinding(f"messages.{i}.{key}", "extra inputs are not permitted")
 
 
-def illegal_ids(body: JsonObject) -> Iterator[RuleFinding]:
-    """A18: ids and tool names with characters that the API refuses."""
+@CONTENT_RULES.add(
+    "A18: ids and tool names have only letters, digits, _ and -",
+    "Error texts 'String should match pattern ^[a-zA-Z0-9_-]+$' for tool_use.id and "
+    "tool_result.tool_use_id, '^srvtoolu_[a-zA-Z0-9_]+$' for server_tool_use.id and "
+    "'^[a-zA-Z0-9_-]{1,128}$' for a tool's name, quoted by many clients; 128 measured (2026-10-05). "
+    "The name in a call has 1 to 200 characters of any kind (Claude Code's changelog).",
+    "replace other characters, the same way in the call and its result",
+)
+def _illegal_ids(body: JsonObject) -> Iterator[RuleFinding]:
     for block in blocks(body):
         if block.kind == CALL:
             yield from _mismatch(block, "id", _ID)
@@ -199,102 +256,52 @@ def _mismatch(block: Block, key: str, pattern: re.Pattern[str]) -> Iterator[Rule
         yield RuleFinding(f"{block.where}.{key}", f"must match {pattern.pattern}")
 
 
-CONTENT_RULES = (
-    ApiRule(
-        "A0",
-        "messages have the documented shape",
-        RuleLevel.REFUSE,
-        "The types of Anthropic's SDK (0.121, August 2026); error text '`tool_use` blocks can only be in "
-        "`assistant` messages' and similar ones.",
-        "build messages of role and content, with the fields each block needs",
-        malformed_messages,
-    ),
-    ApiRule(
-        "A7",
-        "no text is blank and no message empty",
-        RuleLevel.REFUSE,
-        "Error texts 'text content blocks must be non-empty' (claude-code#59812, #6774, "
-        "anthropic-sdk-python#461) and, for messages of nothing else, 'must contain non-whitespace text' "
-        "(claude-code#23440, hermes-agent#41985). White space among other blocks is accepted: Claude "
-        "itself writes it before calls, and clients send it back. Only a last assistant message may be "
-        "empty.",
-        "drop blank text blocks and empty messages",
-        blank_text,
-    ),
-    ApiRule(
-        "A7b",
-        "no cache mark is on empty text",
-        RuleLevel.REFUSE,
-        "Error text 'cache_control cannot be set for empty text blocks' (claude-code#62379).",
-        "move the mark to a block with text",
-        cached_blank_text,
-    ),
-    ApiRule(
-        "A7c",
-        "a tool result's content is not an empty list",
-        RuleLevel.REFUSE,
-        "A comment in pydantic-ai's Anthropic model; not recorded.",
-        "leave content out, or say that there was no output",
-        empty_results,
-        verified=False,
-    ),
-    ApiRule(
-        "A9",
-        "thinking carries its signature",
-        RuleLevel.REFUSE,
-        "Error texts 'Invalid `signature` in `thinking` block' and 'cannot be modified' "
-        "(claude-code#63284). Only a blank signature can be seen without the API; empty thinking text with "
-        "a signature is accepted (recorded by pydantic-ai, Sonnet 5).",
-        "send thinking back exactly as it came, or drop the whole block",
-        unsigned_thinking,
-    ),
-    ApiRule(
-        "A15",
-        "a compaction block is not an empty string",
-        RuleLevel.REFUSE,
-        "The SDK's docstring: null content is a no-op, an empty string is not allowed, encrypted_content "
-        "goes back verbatim. The beta header it needs is not part of the body.",
-        "send the compaction block back exactly as it came",
-        empty_compaction,
-    ),
-    ApiRule(
-        "A15b",
-        "a signed compaction block comes first, and alone",
-        RuleLevel.REFUSE,
-        "Documentation of compaction on demand (beta compact-2026-09-04): error codes "
-        "compaction_block_misplaced and compaction_block_ambiguous; the block goes back unchanged, first in "
-        "messages, only the latest one.",
-        "drop the messages that the block replaces and every earlier block, and put it first",
-        misplaced_compaction,
-    ),
-    ApiRule(
-        "A15c",
-        "one compaction block with content",
-        RuleLevel.REFUSE,
-        "Error code compaction_block_ambiguous, documented for compaction on demand; whether it holds for "
-        "histories with several blocks of compact_20260112 is not known.",
-        "send only the latest compaction block with content",
-        several_compactions,
-        verified=False,
-    ),
-    ApiRule(
-        "A16b",
-        "a message has only role and content",
-        RuleLevel.REFUSE,
-        "Anthropic's API forbids unknown fields everywhere ('Extra inputs are not permitted'), and the SDK "
-        "knows only these two, and clear_at of a system message within the conversation.",
-        "leave out the other fields (id, model, usage) of a stored response",
-        extra_message_fields,
-    ),
-    ApiRule(
-        "A18",
-        "ids and tool names have only letters, digits, _ and -",
-        RuleLevel.REFUSE,
-        "Error texts 'String should match pattern ^[a-zA-Z0-9_-]+$' for tool_use.id and "
-        "tool_result.tool_use_id, '^srvtoolu_[a-zA-Z0-9_]+$' for server_tool_use.id and "
-        "'^[a-zA-Z0-9_-]{1,128}$' for a tool's name, quoted by many clients; 128 measured (2026-10-05). "
-        "The name in a call has 1 to 200 characters of any kind (Claude Code's changelog).",
-        "replace other characters, the same way in the call and its result",
-        illegal_ids,
-    ),
+# Sizes -----------------------------------------------------------------------------------------------
+
+MAX_SIDE = 8_000
+MANY_IMAGES = 20
+MAX_SIDE_OF_MANY = 2_000
+MAX_IMAGE_CHARACTERS = 10 * 1024 * 1024
+MAX_REQUEST_BYTES = 32 * 1024 * 1024
+
+
+@CONTENT_RULES.add(
+    "A11: images are small enough",
+    "Error texts on 8,000 pixels a side, and on 2,000 'for many-image requests' of more than 20 "
+    "(crush#3810, oh-my-pi#10633, claude-code#49537); 10 MB of base64 (older reports: 5 MB).",
+    "scale images down, or drop old ones",
 )
+def _large_images(body: JsonObject) -> Iterator[RuleFinding]:
+    every: list[Block | Inner] = [*blocks(body), *inner_blocks(body)]
+    images = [block for block in every if block.value.get("type") == "image"]
+    many = len(images) > MANY_IMAGES
+    limit = MAX_SIDE_OF_MANY if many else MAX_SIDE
+    for image in images:
+        text = as_text(as_object(image.value.get("source")).get("data"))
+        if len(text) > MAX_IMAGE_CHARACTERS:
+            yield RuleFinding(
+                image.where, f"{len(text):,} characters of base64, {MAX_IMAGE_CHARACTERS:,} are allowed"
+            )
+        size = image_size(text) if text else None
+        if size and max(size) > limit:
+            reason = f" in a request of {len(images)} images" if many else ""
+            yield RuleFinding(
+                image.where, f"{size.width} × {size.height} pixels, {limit} a side are allowed{reason}"
+            )
+
+
+@CONTENT_RULES.add(
+    "A11b: a request is at most 32 MB",
+    "Anthropic's list of errors: 413 request_too_large.",
+    "send less: drop images and old results",
+)
+def _large_request(body: JsonObject) -> Iterator[RuleFinding]:
+    size = sum(_text_size(block.value) for block in blocks(body))
+    size += sum(_text_size(inner.value) for inner in inner_blocks(body))
+    if size > MAX_REQUEST_BYTES:
+        yield RuleFinding("messages", f"at least {size:,} bytes, {MAX_REQUEST_BYTES:,} are allowed")
+
+
+def _text_size(value: JsonObject) -> int:
+    text = value.get("text") or value.get("content") or as_object(value.get("source")).get("data")
+    return len(text) if isinstance(text, str) else 0

@@ -26,7 +26,6 @@ from clew.message import (
     Message,
     Native,
     Pairing,
-    Part,
     Role,
     Text,
     ToolCall,
@@ -49,11 +48,11 @@ from clew.providers.conversion.targets import (
     DEFAULT_OPTIONS,
     TARGETS,
     ConversionLoss,
-    ConversionLossKind,
     ConversionOptions,
     Target,
     name_calls,
 )
+from clew.providers.conversion.targets import ConversionLossKind as Loss
 from clew.providers.formats import wire_named
 from clew.providers.rules import CheckScope
 from clew.providers.wire import Wire, as_entry, native_object
@@ -110,12 +109,12 @@ def _is_plain_text(message: Message) -> bool:
 
 
 def _render(messages: Sequence[Message], target: Target, losses: Sequence[ConversionLoss]) -> Converted:
-    system_count = _system_apart(messages, target)
+    system_count = _count_for_system_field(messages, target)
     system = target.wire.render_system(messages[:system_count]) if system_count else None
     return Converted(target.wire, target.wire.render(messages[system_count:]), system, tuple(losses))
 
 
-def _system_apart(messages: Sequence[Message], target: Target) -> int:
+def _count_for_system_field(messages: Sequence[Message], target: Target) -> int:
     """Return the number of leading messages that go to the system field."""
     if target.wire.system_key is None:
         return 0
@@ -160,12 +159,11 @@ def _without_server_tools(message: Message) -> Message:
     """Replace server-side calls and results by placeholders, so that only client tools are paired."""
     if not any(part.server_side for part in message.parts if isinstance(part, ToolCall | ToolResult)):
         return message
-    return replace(message, parts=tuple([_hide_server_side(part) for part in message.parts]))
-
-
-def _hide_server_side(part: Part) -> Part:
-    server_side = isinstance(part, ToolCall | ToolResult) and part.server_side
-    return Unknown("server-side tool") if server_side else part
+    parts = [
+        Unknown("server-side tool") if isinstance(part, ToolCall | ToolResult) and part.server_side else part
+        for part in message.parts
+    ]
+    return replace(message, parts=tuple(parts))
 
 
 def _freeform(messages: Sequence[Message], pairing: Pairing, target: Target) -> frozenset[Place]:
@@ -209,14 +207,12 @@ def _assign_roles(
             out.append(draft)
         elif leading or conversion.to.is_native(messages[i].native):
             if draft.role is Role.DEVELOPER:
-                conversion.lose(
-                    (i, None), ConversionLossKind.ROLE, "the developer message became a system message"
-                )
+                conversion.lose((i, None), Loss.ROLE, "the developer message became a system message")
             out.append(draft)
         else:
             conversion.lose(
                 (i, None),
-                ConversionLossKind.ROLE,
+                Loss.ROLE,
                 f"the {draft.role} message became a user message, between tags",
             )
             out.append(DraftMessage(Role.USER, tuple(map(_tag_system, draft.pieces))))
@@ -233,7 +229,7 @@ def _without_last_space(conversion: Conversion, draft: DraftMessage) -> DraftMes
     place, part = draft.pieces[-1]
     if draft.role is not Role.ASSISTANT or not isinstance(part, Text) or part.text == part.text.rstrip():
         return draft
-    conversion.lose(place, ConversionLossKind.BLANK, "white space at the end of the last assistant text")
+    conversion.lose(place, Loss.BLANK, "white space at the end of the last assistant text")
     return replace(
         draft, pieces=(*draft.pieces[:-1], PlacedPart(place, replace(part, text=part.text.rstrip())))
     )

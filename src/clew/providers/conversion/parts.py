@@ -34,10 +34,10 @@ from clew.message.atoms import Place
 from clew.providers.conversion.targets import (
     CallNames,
     ConversionLoss,
-    ConversionLossKind,
     ConversionOptions,
     Target,
 )
+from clew.providers.conversion.targets import ConversionLossKind as Loss
 from clew.providers.formats import WIRES
 from clew.providers.media import known_type
 from clew.providers.shapes import as_object
@@ -91,7 +91,7 @@ class Conversion:
     """Calls of tools that take plain text, and their results, if the target has such tools."""
     losses: list[ConversionLoss] = field(default_factory=list)
 
-    def lose(self, place: tuple[int, int | None], kind: ConversionLossKind, why: str) -> None:
+    def lose(self, place: tuple[int, int | None], kind: Loss, why: str) -> None:
         """Report a loss in a part or in a whole message."""
         self.losses.append(ConversionLoss(*place, kind, why))
 
@@ -128,7 +128,7 @@ def _report_fields(
         return
     names = unread_fields(native.value, source.understood - not_represented)
     if names:
-        conversion.lose(place, ConversionLossKind.FIELDS, f"no place for {', '.join(names)}")
+        conversion.lose(place, Loss.FIELDS, f"no place for {', '.join(names)}")
 
 
 def _convert(conversion: Conversion, place: Place, part: Part, role: Role) -> tuple[Part, ...]:
@@ -156,16 +156,16 @@ def _convert_text(conversion: Conversion, place: Place, part: Text) -> tuple[Par
     if conversion.to.allows_blank_text or part.text.strip():
         return (part,)
     if part.text:
-        conversion.lose(place, ConversionLossKind.BLANK, "only white space")
+        conversion.lose(place, Loss.BLANK, "only white space")
     return ()
 
 
 def _convert_thinking(conversion: Conversion, place: Place, part: Thinking) -> tuple[Part, ...]:
     title = conversion.to.wire.title
     if conversion.choices.thinking_as_text and part.text.strip():
-        conversion.lose(place, ConversionLossKind.THINKING, "became text of the assistant")
+        conversion.lose(place, Loss.THINKING, "became text of the assistant")
         return (Text(f"<thinking>\n{part.text}\n</thinking>", trust=part.trust),)
-    conversion.lose(place, ConversionLossKind.THINKING, f"{title} accepts only thinking that it has signed")
+    conversion.lose(place, Loss.THINKING, f"{title} accepts only thinking that it has signed")
     return ()
 
 
@@ -180,9 +180,9 @@ def same_parts(parts: Sequence[Part], others: Sequence[Part]) -> bool:
 def _convert_call(conversion: Conversion, place: Place, part: ToolCall) -> Part:
     call_id, name = conversion.names.ids[place], conversion.names.tools[place]
     if name != part.name:
-        conversion.lose(place, ConversionLossKind.RENAMED, f"the tool {part.name!r} was renamed to {name!r}")
+        conversion.lose(place, Loss.RENAMED, f"the tool {part.name!r} was renamed to {name!r}")
     if conversion.to.object_arguments and part.input is None:
-        conversion.lose(place, ConversionLossKind.ARGUMENTS, "not a JSON object; put under 'input'")
+        conversion.lose(place, Loss.ARGUMENTS, "not a JSON object; put under 'input'")
     if (call_id, name) != (part.call_id, part.name):
         part = replace(part, call_id=call_id, name=name)
     if place in conversion.freeform and not conversion.to.is_native(part.native):
@@ -200,7 +200,7 @@ def _convert_result(conversion: Conversion, place: Place, part: ToolResult, role
             (kept if stays else moved).append(converted)
     if moved:
         why = f"{len(moved)} media moved out of the result, after it"
-        conversion.lose(place, ConversionLossKind.MOVED, why)
+        conversion.lose(place, Loss.MOVED, why)
         moved.insert(0, Text(f"[from the result of {conversion.names.ids.get(place, part.call_id)}]"))
     if not same_parts(kept, part.parts):
         part = replace(part, parts=tuple(kept))
@@ -226,7 +226,7 @@ def _with_error_flag(conversion: Conversion, place: Place, part: ToolResult) -> 
     first = part.parts[0] if part.parts else None
     text = first.text if isinstance(first, Text) else ""
     if part.is_error and not conversion.to.error_flag:
-        conversion.lose(place, ConversionLossKind.ERROR_FLAG, f"its text begins with {ERROR_MARK}")
+        conversion.lose(place, Loss.ERROR_FLAG, f"its text begins with {ERROR_MARK}")
         marked = Text(f"{ERROR_MARK}\n{text}" if text else ERROR_MARK, trust=part.trust)
         return replace(part, parts=(marked, *part.parts[1 if isinstance(first, Text) else 0 :]))
     foreign = not conversion.to.is_native(part.native)
@@ -273,13 +273,11 @@ def _convert_media(conversion: Conversion, place: Place, part: Media, role: Role
         return media
     text = _transcript(media)
     if text:
-        conversion.lose(place, ConversionLossKind.MEDIA, "audio replaced by its transcript")
+        conversion.lose(place, Loss.MEDIA, "audio replaced by its transcript")
         return Text(text, trust=part.trust)
     what = media.media_type or media.kind
     where = media.url or media.title or media.file_id or "its bytes are left out"
-    conversion.lose(
-        place, ConversionLossKind.MEDIA, f"{conversion.to.wire.title} does not accept {what} from the {role}"
-    )
+    conversion.lose(place, Loss.MEDIA, f"{conversion.to.wire.title} does not accept {what} from the {role}")
     return Text(f"[{what}: {where}]", trust=part.trust)
 
 
@@ -311,24 +309,24 @@ def _convert_to_text(conversion: Conversion, place: Place, part: Part) -> tuple[
     return ()
 
 
-def _loss_and_text(part: Part) -> tuple[ConversionLossKind, str]:
+def _loss_and_text(part: Part) -> tuple[Loss, str]:
     """Return what is lost with a part, and the text that replaces it; empty if it contains none."""
     match part:
         case ToolCall():
-            return ConversionLossKind.SERVER_TOOL, f"[{part.name}: {part.input_text}]"
+            return Loss.SERVER_TOOL, f"[{part.name}: {part.input_text}]"
         case ToolResult():
-            return ConversionLossKind.SERVER_TOOL, f"[result: {part.text}]" if part.text else ""
+            return Loss.SERVER_TOOL, f"[result: {part.text}]" if part.text else ""
         case ApprovalRequest():
-            return ConversionLossKind.APPROVAL, f"[asks for approval to run {part.name}: {part.arguments}]"
+            return Loss.APPROVAL, f"[asks for approval to run {part.name}: {part.arguments}]"
         case ApprovalAnswer():
             reason = f": {part.reason}" if part.reason else ""
-            return ConversionLossKind.APPROVAL, f"[{'approved' if part.approved else 'not approved'}{reason}]"
+            return Loss.APPROVAL, f"[{'approved' if part.approved else 'not approved'}{reason}]"
         case Compacted():
             text = f"[summary of what came before]\n{part.text}" if part.text else ""
-            return ConversionLossKind.COMPACTION, text
+            return Loss.COMPACTION, text
         case _:
             text = "\n".join(_texts_in(part.native.value)) if part.native else ""
-            return ConversionLossKind.UNKNOWN, text
+            return Loss.UNKNOWN, text
 
 
 def _texts_in(value: Json) -> list[str]:

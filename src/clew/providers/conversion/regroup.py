@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from clew.message import Media, Message, Part, Role, Text, ToolCall, ToolResult
 from clew.message.atoms import Place
 from clew.providers.conversion.parts import Conversion
-from clew.providers.conversion.targets import ConversionLossKind
+from clew.providers.conversion.targets import ConversionLossKind as Loss
 
 NO_RESULT = "[no result: this call was never answered]"
 NO_CALL = "[result of a call that is not in this history]"
@@ -59,17 +61,14 @@ def regroup(drafts: Sequence[DraftMessage], conversion: Conversion) -> list[Draf
     ends = _ends_of_answers(drafts)
     dangling = frozenset(conversion.pairing.dangling)
     out: list[DraftMessage] = []
-    run: list[DraftMessage] = []  # messages of the assistant in a row: their results follow the last of them
-    for i, draft in enumerate(drafts):
-        if draft.role is Role.ASSISTANT:
-            run.append(draft)
-            continue
-        if run:
-            out += _with_results(run, answers, dangling, conversion, ends[i])
-            run = []
-        out.append(_without_paired(draft, conversion))
-    if run:
-        out += _with_results(run, answers, dangling, conversion, len(drafts))
+    stop = 0
+    for by_assistant, group in groupby(drafts, key=lambda draft: draft.role is Role.ASSISTANT):
+        run = list(group)
+        stop += len(run)
+        if by_assistant:  # the results of all their calls follow the last of these messages
+            out += _with_results(run, answers, dangling, conversion, ends[stop])
+        else:
+            out += [_without_paired(draft, conversion) for draft in run]
     return out
 
 
@@ -103,13 +102,13 @@ def _with_results(
 ) -> Iterator[DraftMessage]:
     """Yield the assistant's messages, then the results of all their calls."""
     calls = [piece for draft in run for piece in draft.pieces if is_call(piece.part)]
-    batch = sorted((p for draft in run for i in draft.sources for p in answers.get(i, ())), key=_place)
+    batch = sorted(
+        (p for draft in run for i in draft.sources for p in answers.get(i, ())), key=attrgetter("place")
+    )
     # ``end`` is the first message after the run that has more than results, so results beyond it were moved
     for piece in batch:
         if piece.place.message > end:
-            conversion.lose(
-                piece.place, ConversionLossKind.MOVED, "the result came later and was moved next to its call"
-            )
+            conversion.lose(piece.place, Loss.MOVED, "the result came later and was moved next to its call")
     batch += _placeholder_results([piece for piece in calls if piece.place in dangling], conversion)
     run = [_without_paired(draft, conversion) for draft in run]
     if calls and len(run) > 1 and conversion.to.answers_follow:
@@ -119,10 +118,6 @@ def _with_results(
         yield DraftMessage(Role.TOOL, tuple(batch))
 
 
-def _place(piece: PlacedPart) -> Place:
-    return piece.place
-
-
 def _calls_last(draft: DraftMessage) -> DraftMessage:
     return replace(draft, pieces=tuple(sorted(draft.pieces, key=lambda piece: is_call(piece.part))))
 
@@ -130,7 +125,7 @@ def _calls_last(draft: DraftMessage) -> DraftMessage:
 def _placeholder_results(dangling: Iterable[PlacedPart], conversion: Conversion) -> Iterator[PlacedPart]:
     """Yield a placeholder result for each call without one."""
     for place, part in dangling:
-        conversion.lose(place, ConversionLossKind.DANGLING, "this call has no result")
+        conversion.lose(place, Loss.DANGLING, "this call has no result")
         if conversion.choices.repair and isinstance(part, ToolCall):
             failed = conversion.to.error_flag
             yield PlacedPart(place, ToolResult(part.call_id, (Text(NO_RESULT),), failed, part.name))
@@ -153,7 +148,7 @@ def _without_orphans(draft: DraftMessage, conversion: Conversion) -> DraftMessag
         if not is_answer(piece.part) or piece.place in conversion.pairing.answers:
             pieces.append(piece)
             continue
-        conversion.lose(piece.place, ConversionLossKind.ORPHAN, "its call is not in this history")
+        conversion.lose(piece.place, Loss.ORPHAN, "its call is not in this history")
         pieces += _as_text(piece, draft.role, conversion) if conversion.choices.repair else [piece]
     return replace(draft, pieces=tuple(pieces))
 
@@ -170,9 +165,7 @@ def _as_text(piece: PlacedPart, role: Role, conversion: Conversion) -> Iterator[
         if conversion.to.takes_media(inner, speaker):
             yield PlacedPart(piece.place, inner)
         else:
-            conversion.lose(
-                piece.place, ConversionLossKind.MEDIA, f"not allowed from the {speaker}; replaced by a note"
-            )
+            conversion.lose(piece.place, Loss.MEDIA, f"not allowed from the {speaker}; replaced by a note")
             yield PlacedPart(piece.place, Text(f"[{inner.media_type or inner.kind}]", trust=inner.trust))
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from clew.errors import CannotCarry, UnknownEntry
 from clew.message import (
     JsonObject,
     Media,
+    MediaKind,
     Message,
     Native,
     Part,
@@ -31,12 +32,8 @@ from clew.providers.shapes import object_or_none
 from clew.providers.wire import arguments_object, native_object, overlay, text_at
 
 NAME = "converse"
-_MEDIA: dict[str, Literal["image", "document", "audio", "video"]] = {
-    "image": "image",
-    "document": "document",
-    "audio": "audio",
-    "video": "video",
-}
+_MEDIA: tuple[MediaKind, ...] = ("image", "document", "audio", "video")
+"""Kinds of media that have a block; its key is the kind."""
 
 
 def read(entry: Any, place: int | None) -> tuple[Message, ...]:  # noqa: ANN401  # a dictionary
@@ -101,7 +98,7 @@ def _media(kind: str, value: JsonObject, trust: Trust, native: Native) -> Part:
     data = source.get("bytes") if isinstance(source, dict) else None
     where = source.get("s3Location") if isinstance(source, dict) else None
     return Media(
-        _MEDIA[kind],
+        cast(MediaKind, kind),
         f"{kind}/{value.get('format')}",
         None if data is None else _base64(data),
         text_at(where, "uri") if isinstance(where, dict) else None,

@@ -9,12 +9,13 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from clew.message import (
     Compacted,
     JsonObject,
     Media,
+    MediaKind,
     Message,
     Native,
     Part,
@@ -41,7 +42,7 @@ _ROLES = {
 _CHAT = {"user": Role.USER, "human": Role.USER, "assistant": Role.ASSISTANT, "system": Role.SYSTEM}
 _CALLS = frozenset({"tool_use", "tool_call", "function_call", "input_json_delta", "tool_call_chunk"})
 """Blocks that repeat entries of ``tool_calls``."""
-_MEDIA: dict[str, Literal["image", "audio", "video", "file"]] = {
+_MEDIA: dict[str, MediaKind] = {
     "image_url": "image",
     "image": "image",
     "input_image": "image",

@@ -12,11 +12,12 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 from clew.message import (
     Compacted,
     Media,
+    MediaKind,
     Message,
     Native,
     Origin,
@@ -34,7 +35,7 @@ from clew.providers.frameworks import Codec, original, unknown_entry
 
 NAME = "pydantic_ai"
 _INJECTED = "injected"
-_MEDIA: dict[str, Literal["image", "document", "audio", "video", "file"]] = {
+_MEDIA: dict[str, MediaKind] = {
     "image-url": "image",
     "document-url": "document",
     "audio-url": "audio",

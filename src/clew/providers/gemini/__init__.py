@@ -1,10 +1,10 @@
 """The wire format of Gemini: the ``contents`` of a request."""
 
-from clew.providers.gemini import calls, codec
+from clew.providers.gemini import codec
 from clew.providers.wire import Wire
 
 GEMINI = Wire(
-    name=calls.NAME,
+    name=codec.NAME,
     title="Gemini contents",
     list_key="contents",
     system_key="systemInstruction",

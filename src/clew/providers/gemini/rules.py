@@ -1,9 +1,8 @@
 """Rules of Google's Gemini API (G0 to G3).
 
-Each function yields the violations of one rule, such as two responses to three calls; the table at the end
-has the rule's level, evidence and advice. Requests have the model in their URL, not in their body: add it
-under ``model`` to apply the rules that depend on it. Field names are read in both spellings that the API
-accepts, camel case and snake case.
+Each function yields the violations of the rule above it, such as two responses to three calls. Requests have
+the model in their URL, not in their body: add it under ``model`` to apply the rules that depend on it. Field
+names are read in both spellings that the API accepts, camel case and snake case.
 """
 
 from __future__ import annotations
@@ -14,8 +13,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from clew.message import Json, JsonObject
-from clew.providers.rules import ApiRule, CheckScope, RuleFinding, RuleLevel, in_order, once_per_check
+from clew.providers.rules import (
+    CheckScope,
+    RuleBook,
+    RuleFinding,
+    RuleLevel,
+    malformed_entries,
+    once_per_check,
+)
 from clew.providers.shapes import as_list, as_object, as_text, object_or_none, objects
+
+RULES = RuleBook()
 
 MAX_NAME = 128
 
@@ -87,16 +95,14 @@ def _part(content: int, at: int, part: JsonObject) -> GeminiPart:
     return GeminiPart(content, at, object_or_none(call), object_or_none(response), signed)
 
 
-def malformed(body: JsonObject) -> Iterator[RuleFinding]:
-    """G0: contents that do not have the documented shape."""
-    raw = body.get("contents")
-    if not isinstance(raw, list):
-        yield RuleFinding("contents", "must be a list")
-    for i, content in enumerate(as_list(raw)):
-        if isinstance(content, dict):
-            yield from _malformed_content(f"contents.{i}", content)
-        else:
-            yield RuleFinding(f"contents.{i}", "must be an object")
+@RULES.add(
+    "G0: contents have the documented shape",
+    "Google's API reference; error texts 'contents.parts must not be empty' and 'Please use a "
+    "valid role: user, model'.",
+    "build contents of a role and at least one part",
+)
+def _malformed(body: JsonObject) -> Iterator[RuleFinding]:
+    return malformed_entries("contents", body.get("contents"), _malformed_content)
 
 
 def _malformed_content(where: str, content: JsonObject) -> Iterator[RuleFinding]:
@@ -115,14 +121,26 @@ def _malformed_content(where: str, content: JsonObject) -> Iterator[RuleFinding]
                 yield RuleFinding(f"{where}.parts.{j}.{camel}", "must be an object with a name")
 
 
-def missing_contents(body: JsonObject) -> Iterator[RuleFinding]:
-    """G0b: a request without contents."""
+@RULES.add(
+    "G0b: a request has a content",
+    "Error text 'contents is not specified', known from many clients.",
+    "add a content",
+    scope=CheckScope.BODY,
+)
+def _missing_contents(body: JsonObject) -> Iterator[RuleFinding]:
     if body.get("contents") == []:
         yield RuleFinding("contents", "at least one content is required")
 
 
-def unsigned_calls(body: JsonObject) -> Iterator[RuleFinding]:
-    """G1: a step of the current turn whose first function call has no signature."""
+@RULES.add(
+    "G1: function calls of the current turn keep their thought signature",
+    "Error text 'Function call is missing a thought_signature' (code_puppy#165, spring-ai#4977). "
+    "Of parallel calls in one content only the first needs it, and each content counts "
+    "(js-genai#1275, pipecat#3420; recorded by pydantic-ai). Gemini 3 and later; older turns are "
+    "not checked. Depends on the model.",
+    "send the part back with its signature, or with the documented placeholder for foreign calls",
+)
+def _unsigned_calls(body: JsonObject) -> Iterator[RuleFinding]:
     if not _SIGNED_CALLS.match(as_text(body.get("model")).lower()):
         return
     turns = _turns(body)
@@ -135,8 +153,14 @@ def unsigned_calls(body: JsonObject) -> Iterator[RuleFinding]:
             steps.add(call.content)
 
 
-def merged_contents(body: JsonObject) -> Iterator[RuleFinding]:
-    """G2: consecutive contents of one role."""
+@RULES.add(
+    "G2: roles alternate",
+    "litellm merges them for older models; recorded by pydantic-ai: contents of one role in a row "
+    "are accepted.",
+    "merge contents of one role",
+    level=RuleLevel.WARN,
+)
+def _merged_contents(body: JsonObject) -> Iterator[RuleFinding]:
     for turn in _turns(body):
         if turn.first != turn.last:
             side = "model" if turn.by_model else "user"
@@ -144,8 +168,14 @@ def merged_contents(body: JsonObject) -> Iterator[RuleFinding]:
             yield RuleFinding(f"contents.{turn.last}", problem)
 
 
-def uneven_responses(body: JsonObject) -> Iterator[RuleFinding]:
-    """G2b: a different number of function responses than of calls in the previous turn."""
+@RULES.add(
+    "G2b: every function call has its response in the next turn",
+    "Error text 'Please ensure that the number of function response parts is equal to the number "
+    "of function call parts' (gemini-cli#3814, #5443, #16984). Recorded by pydantic-ai: counted "
+    "after merging.",
+    "keep each call and its response together",
+)
+def _uneven_responses(body: JsonObject) -> Iterator[RuleFinding]:
     calls = 0
     for turn in _turns(body):
         if turn.by_model:
@@ -158,8 +188,13 @@ def uneven_responses(body: JsonObject) -> Iterator[RuleFinding]:
             calls = 0
 
 
-def illegal_names(body: JsonObject) -> Iterator[RuleFinding]:
-    """G2c: function names that the API refuses."""
+@RULES.add(
+    "G2c: function names start with a letter or underscore",
+    "Error text 'Invalid function name. Must start with a letter or an underscore' "
+    "(ida-pro-mcp#129); 128 characters measured (2026-10-05), older reports say 64.",
+    "rename the function, the same way everywhere",
+)
+def _illegal_names(body: JsonObject) -> Iterator[RuleFinding]:
     for where, name in _names(body):
         if len(name) > MAX_NAME or not _NAME.fullmatch(name):
             problem = (
@@ -178,82 +213,15 @@ def _names(body: JsonObject) -> Iterator[tuple[str, str]]:
                 yield part.where, name
 
 
-def leading_call(body: JsonObject) -> Iterator[RuleFinding]:
-    """G3: a function call without a user turn before it."""
+@RULES.add(
+    "G3: a function call follows a user turn or a response",
+    "Error text 'function call turn comes immediately after a user turn or after a function "
+    "response turn', listed by several clients; not recorded.",
+    "start with a user turn",
+    verified=False,
+)
+def _leading_call(body: JsonObject) -> Iterator[RuleFinding]:
     first = _turns(body)[:1]
     if first and first[0].by_model and first[0].calls:
         problem = "a function call must come after a user turn or a function response"
         yield RuleFinding(first[0].calls[0].where, problem)
-
-
-RULES = in_order(
-    (
-        ApiRule(
-            "G0",
-            "contents have the documented shape",
-            RuleLevel.REFUSE,
-            "Google's API reference; error texts 'contents.parts must not be empty' and 'Please use a "
-            "valid role: user, model'.",
-            "build contents of a role and at least one part",
-            malformed,
-        ),
-        ApiRule(
-            "G0b",
-            "a request has a content",
-            RuleLevel.REFUSE,
-            "Error text 'contents is not specified', known from many clients.",
-            "add a content",
-            missing_contents,
-            scope=CheckScope.BODY,
-        ),
-        ApiRule(
-            "G1",
-            "function calls of the current turn keep their thought signature",
-            RuleLevel.REFUSE,
-            "Error text 'Function call is missing a thought_signature' (code_puppy#165, spring-ai#4977). "
-            "Of parallel calls in one content only the first needs it, and each content counts "
-            "(js-genai#1275, pipecat#3420; recorded by pydantic-ai). Gemini 3 and later; older turns are "
-            "not checked. Depends on the model.",
-            "send the part back with its signature, or with the documented placeholder for foreign calls",
-            unsigned_calls,
-        ),
-        ApiRule(
-            "G2",
-            "roles alternate",
-            RuleLevel.WARN,
-            "litellm merges them for older models; recorded by pydantic-ai: contents of one role in a row "
-            "are accepted.",
-            "merge contents of one role",
-            merged_contents,
-        ),
-        ApiRule(
-            "G2b",
-            "every function call has its response in the next turn",
-            RuleLevel.REFUSE,
-            "Error text 'Please ensure that the number of function response parts is equal to the number "
-            "of function call parts' (gemini-cli#3814, #5443, #16984). Recorded by pydantic-ai: counted "
-            "after merging.",
-            "keep each call and its response together",
-            uneven_responses,
-        ),
-        ApiRule(
-            "G2c",
-            "function names start with a letter or underscore",
-            RuleLevel.REFUSE,
-            "Error text 'Invalid function name. Must start with a letter or an underscore' "
-            "(ida-pro-mcp#129); 128 characters measured (2026-10-05), older reports say 64.",
-            "rename the function, the same way everywhere",
-            illegal_names,
-        ),
-        ApiRule(
-            "G3",
-            "a function call follows a user turn or a response",
-            RuleLevel.REFUSE,
-            "Error text 'function call turn comes immediately after a user turn or after a function "
-            "response turn', listed by several clients; not recorded.",
-            "start with a user turn",
-            leading_call,
-            verified=False,
-        ),
-    )
-)

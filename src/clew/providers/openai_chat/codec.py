@@ -42,12 +42,12 @@ from clew.providers.wire import (
     native_object,
     only_texts,
     origin_and_trust,
-    original_system,
     overlay,
     read_content,
     same_wire,
     text_at,
     write_content,
+    write_system,
 )
 
 NAME = "openai"
@@ -65,6 +65,8 @@ UNDERSTOOD = frozenset(
 )
 
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details")
+_PLAIN_FIELDS = frozenset({"role", "content", "tool_calls"})
+"""The fields of most entries."""
 
 
 # Reading ---------------------------------------------------------------------------------------------
@@ -79,7 +81,11 @@ def parse_item(item: Json) -> Message:
     if role is Role.TOOL:
         return Message(role, (_parse_answer(item, native),), native=native)
     if role is Role.ASSISTANT:
-        return Message(role, tuple(_parse_reply(item)), native=native)
+        if item.keys() <= _PLAIN_FIELDS:
+            parts = (*_parse_content(item.get("content"), Trust.ASSISTANT), *_parse_calls(item))
+        else:
+            parts = tuple(_parse_reply(item))
+        return Message(role, parts, native=native)
     origin, trust = origin_and_trust(item, ROLES, role)
     return Message(role, _parse_content(item.get("content"), trust), origin, native)
 
@@ -89,10 +95,17 @@ def parse_system(value: Json) -> Message:
     return Message(Role.SYSTEM, _parse_content(value, Trust.SYSTEM), native=Native(NAME, value))
 
 
+_ROLES = {
+    "system": Role.SYSTEM,
+    "developer": Role.DEVELOPER,
+    "assistant": Role.ASSISTANT,
+    "tool": Role.TOOL,
+    "function": Role.TOOL,
+}
+
+
 def _role(value: Json) -> Role:
-    if value == "function":
-        return Role.TOOL
-    return Role(value) if value in ("system", "developer", "assistant", "tool") else Role.USER
+    return _ROLES.get(value, Role.USER) if isinstance(value, str) else Role.USER
 
 
 def _parse_reply(item: JsonObject) -> Iterator[Part]:
@@ -222,8 +235,15 @@ def _image(url: str | None, trust: Trust, native: Native) -> Media:
 def render_items(message: Message) -> list[Json]:
     """Write one message as one entry, or one for each tool result and one for the rest."""
     native = message.native
-    if native and native.wire == NAME and not isinstance(native.value, dict):
-        return [native.value]  # was not an object, so no part of it can have changed
+    if (
+        native
+        and native.wire == NAME
+        and (
+            not isinstance(native.value, dict)  # was not an object, so no part of it can have changed
+            or _is_as_read(message, native.value)
+        )
+    ):
+        return [native.value]
     items: list[Json] = [_render_answer(part) for part in message.results]
     rest = [part for part in message.parts if not isinstance(part, ToolResult)]
     match rest:
@@ -234,6 +254,44 @@ def render_items(message: Message) -> list[Json]:
         case _:
             items.append(_render_message(message, rest))
     return items
+
+
+def _is_as_read(message: Message, entry: JsonObject) -> bool:
+    """Return True if the same objects show that a message still says what its entry says; most do.
+
+    False means nothing: writing the message field by field finds out.
+    """
+    parts, calls = message.parts, entry.get("tool_calls")
+    if len(parts) == 1 and isinstance(result := parts[0], ToolResult):
+        same = result.native is message.native and result.call_id is entry.get("tool_call_id")
+        return same and result.name is entry.get("name") and _holds_text(entry, result.parts)
+    if not entry.keys() <= _PLAIN_FIELDS or _role(entry.get("role")) is not message.role:
+        return False
+    if calls is None:
+        return _holds_text(entry, parts)
+    if not isinstance(calls, list) or len(calls) > len(parts):
+        return False
+    texts = len(parts) - len(calls)
+    return _holds_text(entry, parts[:texts]) and all(map(_is_call_as_read, parts[texts:], calls))
+
+
+def _holds_text(entry: JsonObject, parts: Sequence[Part]) -> bool:
+    """Return True if the content of an entry is the text of these parts, or nothing if there are none."""
+    content = entry.get("content")
+    if not parts:
+        return not content
+    part = parts[0]
+    return len(parts) == 1 and isinstance(part, Text) and part.native is None and part.text is content
+
+
+def _is_call_as_read(part: Part, entry: Json) -> bool:
+    if not isinstance(part, ToolCall) or not isinstance(entry, dict) or entry.get("type") == "custom":
+        return False
+    body, native = entry.get("function"), part.native
+    if not isinstance(body, dict) or native is None or native.value is not entry:
+        return False
+    same_call = part.name is body.get("name") and part.arguments is body.get("arguments")
+    return same_call and part.call_id is entry.get("id")
 
 
 def _render_message(message: Message, parts: Sequence[Part]) -> JsonObject:
@@ -249,30 +307,28 @@ def _render_message(message: Message, parts: Sequence[Part]) -> JsonObject:
 
 def render_system(messages: Sequence[Message]) -> Json:
     """Write a separate system prompt; a single unchanged message is written as it was read."""
-    original = original_system(messages, NAME)
-    parts = [part for message in messages for part in message.parts]
-    content = write_content(parts, original, _blocks)
-    return content if differs(original, content) else original
+    return write_system(messages, NAME, _blocks)
 
 
 def _reply_fields(parts: Sequence[Part], base: JsonObject | None) -> JsonObject:
-    slots: defaultdict[str, list[Part]] = defaultdict(list)
+    """Write the parts of a reply, each to the field that it belongs to."""
+    by_field: defaultdict[str, list[Part]] = defaultdict(list)
     for part in parts:
-        slots[_slot(part)].append(part)
+        by_field[_field_of(part)].append(part)
     # Content may be null only if there are calls.
-    nothing = None if slots["tool_calls"] or slots["function_call"] else ""
-    fields: JsonObject = {"content": _render_content(slots["content"], base, nothing)}
+    nothing = None if by_field["tool_calls"] or by_field["function_call"] else ""
+    fields: JsonObject = {"content": _render_content(by_field["content"], base, nothing)}
     base = base or {}
-    fields |= _render_reasoning(slots["reasoning"], base)
-    for slot in ("refusal", "audio", "tool_calls", "function_call"):
-        if slots[slot]:
-            fields[slot] = _render_slot(slot, slots[slot])
-        elif base.get(slot) and any(_slot(part) == slot for part in _parse_reply(base)):
-            fields[slot] = None  # what it held was removed
+    fields |= _render_reasoning(by_field["reasoning"], base)
+    for name in ("refusal", "audio", "tool_calls", "function_call"):
+        if by_field[name]:
+            fields[name] = _render_field(name, by_field[name])
+        elif base.get(name) and any(_field_of(part) == name for part in _parse_reply(base)):
+            fields[name] = None  # what it held was removed
     return fields
 
 
-def _slot(part: Part) -> str:
+def _field_of(part: Part) -> str:
     """Return the field of a reply that a part belongs to."""
     field = native_object(part.native, NAME) or {}
     match part:
@@ -300,19 +356,17 @@ def _render_reasoning(parts: Sequence[Part], base: JsonObject) -> JsonObject:
     if not thoughts:
         return data
     fields = native_object(thoughts[0].native, NAME)
-    if len(thoughts) == 1 and fields and _same_words(_parse_reasoning(fields), thoughts[0]):
-        return data | fields
+    if len(thoughts) == 1 and fields:
+        original = _parse_reasoning(fields)
+        if (original.text, original.signature) == (thoughts[0].text, thoughts[0].signature):
+            return data | fields
     # Edited reasoning must not keep the signature of the original text.
     key = next((key for key in _REASONING[:2] if key in (fields or data)), _REASONING[0])
     return data | {key: "\n".join(part.text for part in thoughts)}
 
 
-def _same_words(a: Thinking, b: Thinking) -> bool:
-    return (a.text, a.signature) == (b.text, b.signature)
-
-
-def _render_slot(slot: str, parts: Sequence[Part]) -> Json:
-    if slot == "tool_calls":
+def _render_field(name: str, parts: Sequence[Part]) -> Json:
+    if name == "tool_calls":
         return [entry for part in parts for entry in _render_call(part)]
     first = parts[0]
     field = native_object(first.native, NAME) or {}

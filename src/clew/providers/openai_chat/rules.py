@@ -1,35 +1,30 @@
 """Rules of OpenAI's Chat Completions API (O0 to O7).
 
-Each function yields the violations of one rule, such as a ``tool`` message that answers no call; the tables
-have the rule's level, evidence and advice.
+Each function yields the violations of the rule above it, such as a ``tool`` message that answers no call.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from clew.message import Json, JsonObject
+from clew.message import JsonObject
 from clew.providers.rules import (
-    ApiRule,
     CheckScope,
+    RuleBook,
     RuleFinding,
-    RuleLevel,
-    in_order,
+    Shape,
+    malformed_entries,
     may_be_openai,
     messages,
-    once_per_check,
-)
-from clew.providers.shapes import (
-    Shape,
-    as_list,
-    as_number,
-    as_object,
-    as_text,
     misfit_numbers,
     misfits,
-    objects,
+    once_per_check,
+    temperature_up_to,
 )
+from clew.providers.shapes import as_list, as_object, as_text, objects
+
+RULES = RuleBook()
 
 
 @once_per_check
@@ -62,8 +57,13 @@ MAX_CALL_ID = 40
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 
 
-def unusable_tools(body: JsonObject) -> Iterator[RuleFinding]:
-    """O3: too many tools, or names that the API refuses."""
+@RULES.add(
+    "O3: at most 128 tools, with plain names",
+    "OpenAPI specification; hexstrike#29 (tools). 128 characters is the longest name measured on "
+    "api.openai.com (2026-10-05). Only for OpenAI's models.",
+    "send fewer tools, rename them",
+)
+def _unusable_tools(body: JsonObject) -> Iterator[RuleFinding]:
     if not may_be_openai(body):
         return
     count = len(as_list(body.get("tools")))
@@ -83,8 +83,14 @@ def _names(body: JsonObject) -> Iterator[tuple[str, str]]:
             yield f"{where}.function.name", name
 
 
-def long_names(body: JsonObject) -> Iterator[RuleFinding]:
-    """O3b: names longer than documented, or descriptions longer than an earlier limit."""
+@RULES.add(
+    "O3b: tool names and descriptions are short",
+    "The specification says 64 characters for a name; reports of 2024 and 2025 name 1,024 for a "
+    "description (home-assistant#121325, sentry-mcp#106). Longer ones have been accepted since.",
+    "shorten them",
+    verified=False,
+)
+def _long_names(body: JsonObject) -> Iterator[RuleFinding]:
     if not may_be_openai(body):
         return
     for where, name in _names(body):
@@ -98,47 +104,20 @@ def long_names(body: JsonObject) -> Iterator[RuleFinding]:
             )
 
 
-def long_call_ids(body: JsonObject) -> Iterator[RuleFinding]:
-    """O3c: a call id longer than 40 characters."""
+@RULES.add(
+    "O3c: tool call ids have at most 40 characters",
+    "Error text 'string too long. Expected a string with maximum length 40' (camel#2215, "
+    "vercel/ai#5171, agno#5382); vercel/ai#8132 could not repeat it in July 2026.",
+    "shorten ids that come from other providers, the same way in call and answer",
+    verified=False,
+)
+def _long_call_ids(body: JsonObject) -> Iterator[RuleFinding]:
     if not may_be_openai(body):
         return
     for where, call in calls(body):
         length = len(as_text(call.get("id")))
         if length > MAX_CALL_ID:
             yield RuleFinding(f"{where}.id", f"{length} characters, {MAX_CALL_ID} are allowed")
-
-
-TOOL_RULES = (
-    ApiRule(
-        "O3",
-        "at most 128 tools, with plain names",
-        RuleLevel.REFUSE,
-        "OpenAPI specification; hexstrike#29 (tools). 128 characters is the longest name measured on "
-        "api.openai.com (2026-10-05). Only for OpenAI's models.",
-        "send fewer tools, rename them",
-        unusable_tools,
-    ),
-    ApiRule(
-        "O3b",
-        "tool names and descriptions are short",
-        RuleLevel.REFUSE,
-        "The specification says 64 characters for a name; reports of 2024 and 2025 name 1,024 for a "
-        "description (home-assistant#121325, sentry-mcp#106). Longer ones have been accepted since.",
-        "shorten them",
-        long_names,
-        verified=False,
-    ),
-    ApiRule(
-        "O3c",
-        "tool call ids have at most 40 characters",
-        RuleLevel.REFUSE,
-        "Error text 'string too long. Expected a string with maximum length 40' (camel#2215, "
-        "vercel/ai#5171, agno#5382); vercel/ai#8132 could not repeat it in July 2026.",
-        "shorten ids that come from other providers, the same way in call and answer",
-        long_call_ids,
-        verified=False,
-    ),
-)
 
 
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
@@ -157,54 +136,63 @@ _PART_KINDS: dict[str, frozenset[str]] = {
     "assistant": frozenset({"text", "refusal"}),
     "tool": frozenset({"text"}),
 }
-_WHOLE, _NUMBERS = ("max_tokens", "max_completion_tokens", "n", "seed"), ("temperature", "top_p")
 _NO_SYSTEM = re.compile(r"(?:openai/)?o1-(?:mini|preview)")
 _NO_AUDIO = re.compile(r"(?:openai/)?gpt-5")
 
 
-def malformed(body: JsonObject) -> Iterator[RuleFinding]:
-    """O0: messages that do not have the documented shape."""
-    raw = body.get("messages")
-    if not isinstance(raw, list):
-        yield RuleFinding("messages", "must be a list")
-    for i, message in enumerate(as_list(raw)):
-        if isinstance(message, dict):
-            yield from _malformed_message(f"messages.{i}", message)
-        else:
-            yield RuleFinding(f"messages.{i}", "must be an object")
+@RULES.add(
+    "O0: messages have the documented shape",
+    "OpenAI's OpenAPI specification (August 2026).",
+    "build messages of role and content, with the fields each role needs",
+)
+def _malformed(body: JsonObject) -> Iterator[RuleFinding]:
+    return malformed_entries("messages", body.get("messages"), _malformed_message)
 
 
-def _malformed_message(where: str, message: JsonObject) -> Iterator[RuleFinding]:
+_SPEAKING = frozenset({"system", "developer", "user", "assistant"})
+
+
+def _is_plain(message: JsonObject) -> bool:
+    """Return True for most messages: text of a known role without calls, or the answer to a call."""
+    if not isinstance(message.get("content"), str) or message.get("tool_calls") is not None:
+        return False
+    role = message.get("role")
+    if role == "tool":
+        return isinstance(message.get("tool_call_id"), str)
+    return isinstance(role, str) and role in _SPEAKING
+
+
+def _malformed_message(where: str, message: JsonObject) -> Iterable[RuleFinding]:
+    return () if _is_plain(message) else _malformed_fields(where, message)
+
+
+def _malformed_fields(where: str, message: JsonObject) -> Iterator[RuleFinding]:
     role = as_text(message.get("role"))
     if role not in _ROLES:
         yield RuleFinding(f"{where}.role", f"must be one of {', '.join(sorted(_ROLES))}")
-    for field, problem in misfits(message, _FIELDS.get(role, {})):
-        yield RuleFinding(f"{where}.{field}", problem)
+    yield from misfits(where, message, _FIELDS.get(role, {}))
     for j, part in enumerate(as_list(message.get("content"))):
         if not isinstance(part, dict):
             yield RuleFinding(f"{where}.content.{j}", "must be an object")
-    calls = message.get("tool_calls")
-    if not isinstance(calls, list | None):
-        yield RuleFinding(f"{where}.tool_calls", "must be a list")
-    for j, call in enumerate(as_list(calls)):
-        yield from _malformed_call(f"{where}.tool_calls.{j}", call)
+    if (calls := message.get("tool_calls")) is not None:
+        yield from malformed_entries(f"{where}.tool_calls", calls, _malformed_call)
 
 
-def _malformed_call(where: str, call: Json) -> Iterator[RuleFinding]:
-    if not isinstance(call, dict):
-        yield RuleFinding(where, "must be an object")
-        return
+def _malformed_call(where: str, call: JsonObject) -> Iterator[RuleFinding]:
     kind, text = ("custom", "input") if call.get("type") == "custom" else ("function", "arguments")
-    wanted: dict[str, Shape] = {"id": str, kind: dict}
-    for field, problem in misfits(call, wanted):
-        yield RuleFinding(f"{where}.{field}", problem)
+    yield from misfits(where, call, {"id": str, kind: dict})
     if isinstance(called := call.get(kind), dict):
-        for field, problem in misfits(called, {"name": str, text: str}):
-            yield RuleFinding(f"{where}.{kind}.{field}", problem)
+        yield from misfits(f"{where}.{kind}", called, {"name": str, text: str})
 
 
-def unexpected_answers(body: JsonObject) -> Iterator[RuleFinding]:
-    """O1: a tool message without a call in the assistant message before it."""
+@RULES.add(
+    "O1: every tool message answers a call of the assistant message before it",
+    "Error texts \"messages with role 'tool' must be a response to a preceeding message with "
+    "'tool_calls'\" (semantic-kernel#12708, llama_index#16214) and \"'tool_call_id' not found in "
+    "'tool_calls'\".",
+    "drop the tool message, or keep the call it answers",
+)
+def _unexpected_answers(body: JsonObject) -> Iterator[RuleFinding]:
     called: set[str] = set()
     for i, role, message in messages(body):
         if role == "tool":
@@ -221,8 +209,13 @@ def unexpected_answers(body: JsonObject) -> Iterator[RuleFinding]:
             called = {as_text(call.get("id")) for _, call in objects(message.get("tool_calls"))}
 
 
-def unanswered_calls(body: JsonObject) -> Iterator[RuleFinding]:
-    """O2: a call that is not answered before the next message of another role."""
+@RULES.add(
+    "O2: every tool call is answered before the next message",
+    "Error text \"An assistant message with 'tool_calls' must be followed by tool messages "
+    "responding to each 'tool_call_id'\" (pydantic-ai#174); also for a call at the very end.",
+    "keep each call and all its answers together",
+)
+def _unanswered_calls(body: JsonObject) -> Iterator[RuleFinding]:
     waiting: dict[str, str] = {}
     for i, role, message in messages(body):
         if role == "tool":
@@ -239,16 +232,24 @@ def _unanswered_findings(waiting: dict[str, str]) -> Iterator[RuleFinding]:
         yield RuleFinding(where, f"tool call {call_id} is not answered by a tool message right after it")
 
 
-def wrong_content(body: JsonObject) -> Iterator[RuleFinding]:
-    """O4: no content, or parts of a kind that the role does not accept."""
+_SAYS_MORE = ("tool_calls", "function_call", "refusal", "audio")
+
+
+@RULES.add(
+    "O4: content is of the kinds that its role accepts",
+    "OpenAPI specification: null only with tool calls, at least one part, tool and system parts "
+    "are text, assistant parts text or a refusal. Only for OpenAI's models: other servers accept "
+    "more.",
+    "write such parts as text, or move them to a user message",
+)
+def _wrong_content(body: JsonObject) -> Iterator[RuleFinding]:
     if not may_be_openai(body):
         return
     for i, role, message in messages(body):
         content = message.get("content")
         if content == []:
             yield RuleFinding(f"messages.{i}.content", "must have at least one part")
-        spoken = any(message.get(key) for key in ("tool_calls", "function_call", "refusal", "audio"))
-        if content is None and role == "assistant" and not spoken:
+        if content is None and role == "assistant" and not any(map(message.get, _SAYS_MORE)):
             yield RuleFinding(f"messages.{i}.content", "may be null only with tool_calls")
     for where, role, part in parts(body):
         kind = as_text(part.get("type"))
@@ -256,8 +257,12 @@ def wrong_content(body: JsonObject) -> Iterator[RuleFinding]:
             yield RuleFinding(where, f"{role} messages do not accept {kind or 'untyped'} parts")
 
 
-def unsupported_roles(body: JsonObject) -> Iterator[RuleFinding]:
-    """O5: instructions for a model that does not accept them."""
+@RULES.add(
+    "O5: the model accepts instructions",
+    "Recorded by pydantic-ai (o1-mini, system and developer). Depends on the model.",
+    "put the instructions into the first user message",
+)
+def _unsupported_roles(body: JsonObject) -> Iterator[RuleFinding]:
     model = as_text(body.get("model"))
     if not _NO_SYSTEM.match(model):
         return
@@ -266,17 +271,23 @@ def unsupported_roles(body: JsonObject) -> Iterator[RuleFinding]:
             yield RuleFinding(f"messages.{i}.role", f"{model} does not support {role!r}")
 
 
-def temperature_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
-    """O6: a temperature outside 0 to 2, or a value that is not a number."""
-    for field, problem in misfit_numbers(body, _WHOLE, _NUMBERS):
-        yield RuleFinding(field, problem)
-    temperature = as_number(body.get("temperature"))
-    if temperature is not None and not 0 <= temperature <= 2:
-        yield RuleFinding("temperature", "must be from 0 to 2")
+@RULES.add(
+    "O6: temperature is from 0 to 2",
+    "OpenAPI specification; recorded by pydantic-ai on the Responses API.",
+    "change the number",
+)
+def _temperature_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
+    yield from misfit_numbers(body, ("max_tokens", "max_completion_tokens", "n", "seed"))
+    yield from temperature_up_to(2, body)
 
 
-def unsupported_audio(body: JsonObject) -> Iterator[RuleFinding]:
-    """O7: audio for a model that accepts only text and images."""
+@RULES.add(
+    "O7: the model accepts audio",
+    "Recorded upstream in pydantic-ai (gpt-5-mini): 'Content blocks are expected to be either text "
+    "or image_url type'. Depends on the model.",
+    "send a transcript instead of audio",
+)
+def _unsupported_audio(body: JsonObject) -> Iterator[RuleFinding]:
     model = as_text(body.get("model"))
     if not _NO_AUDIO.match(model) or "audio" in model:
         return
@@ -285,87 +296,14 @@ def unsupported_audio(body: JsonObject) -> Iterator[RuleFinding]:
             yield RuleFinding(where, f"{model} accepts only text and images")
 
 
-def missing_fields(body: JsonObject) -> Iterator[RuleFinding]:
-    """O0b: a request without a model, or without messages."""
+@RULES.add(
+    "O0b: a request has a model and a message",
+    "OpenAI's OpenAPI specification: both are required.",
+    "add the field",
+    scope=CheckScope.BODY,
+)
+def _missing_fields(body: JsonObject) -> Iterator[RuleFinding]:
     if not body.get("model"):
         yield RuleFinding("model", "is required")
     if body.get("messages") == []:
         yield RuleFinding("messages", "at least one message is required")
-
-
-RULES = in_order(
-    TOOL_RULES,
-    (
-        ApiRule(
-            "O0",
-            "messages have the documented shape",
-            RuleLevel.REFUSE,
-            "OpenAI's OpenAPI specification (August 2026).",
-            "build messages of role and content, with the fields each role needs",
-            malformed,
-        ),
-        ApiRule(
-            "O0b",
-            "a request has a model and a message",
-            RuleLevel.REFUSE,
-            "OpenAI's OpenAPI specification: both are required.",
-            "add the field",
-            missing_fields,
-            scope=CheckScope.BODY,
-        ),
-        ApiRule(
-            "O1",
-            "every tool message answers a call of the assistant message before it",
-            RuleLevel.REFUSE,
-            "Error texts \"messages with role 'tool' must be a response to a preceeding message with "
-            "'tool_calls'\" (semantic-kernel#12708, llama_index#16214) and \"'tool_call_id' not found in "
-            "'tool_calls'\".",
-            "drop the tool message, or keep the call it answers",
-            unexpected_answers,
-        ),
-        ApiRule(
-            "O2",
-            "every tool call is answered before the next message",
-            RuleLevel.REFUSE,
-            "Error text \"An assistant message with 'tool_calls' must be followed by tool messages "
-            "responding to each 'tool_call_id'\" (pydantic-ai#174); also for a call at the very end.",
-            "keep each call and all its answers together",
-            unanswered_calls,
-        ),
-        ApiRule(
-            "O4",
-            "content is of the kinds that its role accepts",
-            RuleLevel.REFUSE,
-            "OpenAPI specification: null only with tool calls, at least one part, tool and system parts "
-            "are text, assistant parts text or a refusal. Only for OpenAI's models: other servers accept "
-            "more.",
-            "write such parts as text, or move them to a user message",
-            wrong_content,
-        ),
-        ApiRule(
-            "O5",
-            "the model accepts instructions",
-            RuleLevel.REFUSE,
-            "Recorded by pydantic-ai (o1-mini, system and developer). Depends on the model.",
-            "put the instructions into the first user message",
-            unsupported_roles,
-        ),
-        ApiRule(
-            "O6",
-            "temperature is from 0 to 2",
-            RuleLevel.REFUSE,
-            "OpenAPI specification; recorded by pydantic-ai on the Responses API.",
-            "change the number",
-            temperature_out_of_range,
-        ),
-        ApiRule(
-            "O7",
-            "the model accepts audio",
-            RuleLevel.REFUSE,
-            "Recorded upstream in pydantic-ai (gpt-5-mini): 'Content blocks are expected to be either text "
-            "or image_url type'. Depends on the model.",
-            "send a transcript instead of audio",
-            unsupported_audio,
-        ),
-    ),
-)

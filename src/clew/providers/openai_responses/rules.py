@@ -1,7 +1,6 @@
 """Rules of OpenAI's Responses API (P0 to P8).
 
-Each function yields the violations of one rule, such as a reasoning item without the item it led to; the
-table at the end has the rule's level, evidence and advice.
+Each function yields the violations of the rule above it, such as a reasoning item without the item it led to.
 """
 
 from __future__ import annotations
@@ -12,16 +11,20 @@ from collections.abc import Iterator
 
 from clew.message import JsonObject
 from clew.providers.rules import (
-    ApiRule,
     CheckScope,
+    RuleBook,
     RuleFinding,
-    RuleLevel,
-    in_order,
+    Shape,
     is_deepseek,
     may_be_openai,
+    misfit_numbers,
+    misfits,
     once_per_check,
+    temperature_up_to,
 )
-from clew.providers.shapes import Shape, as_list, as_number, as_text, misfit_numbers, misfits, objects
+from clew.providers.shapes import as_list, as_number, as_text, objects
+
+RULES = RuleBook()
 
 _INPUT_PARTS = frozenset({"input_text", "input_image", "input_file", "input_audio"})
 _PART_KINDS = {
@@ -88,8 +91,12 @@ def _is_stored(body: JsonObject) -> bool:
     return body.get("store") is not False
 
 
-def malformed(body: JsonObject) -> Iterator[RuleFinding]:
-    """P0: items that do not have the documented shape."""
+@RULES.add(
+    "P0: items have the documented shape",
+    "OpenAI's OpenAPI specification (August 2026).",
+    "build items with a type (or a role) and the fields each needs",
+)
+def _malformed(body: JsonObject) -> Iterator[RuleFinding]:
     raw = body.get("input")
     if raw is None and ("prompt" in body or _is_continued(body)):
         return
@@ -110,16 +117,22 @@ def _malformed_item(where: str, item: JsonObject) -> Iterator[RuleFinding]:
         yield RuleFinding(where, "must have a type or a role")
     if kind == "message" and as_text(item.get("role")) not in _ROLES:
         yield RuleFinding(f"{where}.role", f"must be one of {', '.join(sorted(_ROLES))}")
-    for field, problem in misfits(item, _FIELDS.get(kind, {})):
-        yield RuleFinding(f"{where}.{field}", problem)
+    yield from misfits(where, item, _FIELDS.get(kind, {}))
     if kind == "message":
         for j, part in enumerate(as_list(item.get("content"))):
             if not isinstance(part, dict) or not isinstance(part.get("type"), str):
                 yield RuleFinding(f"{where}.content.{j}", "must be an object with a type")
 
 
-def stranded_reasoning(body: JsonObject) -> Iterator[RuleFinding]:
-    """P1: a reasoning item without the item it led to."""
+@RULES.add(
+    "P1: a reasoning item is followed by the item it led to",
+    "Recorded by pydantic-ai: \"of type 'reasoning' was provided without its required following "
+    'item" for an item with an id whose follower was rewritten and has none; accepted once the '
+    "reasoning went out as text. Recorded by opencode: with store false and no ids at all, the "
+    "same order is accepted. Only for OpenAI's models: DeepSeek accepts it.",
+    "keep the reasoning item and its follower with their ids, or drop the reasoning item",
+)
+def _stranded_reasoning(body: JsonObject) -> Iterator[RuleFinding]:
     if not may_be_openai(body):
         return
     pending: list[tuple[int, JsonObject]] = []  # reasoning items whose follower has not come yet
@@ -149,8 +162,15 @@ def _stranded_findings(pending: list[tuple[int, JsonObject]]) -> Iterator[RuleFi
         )
 
 
-def orphaned_items(body: JsonObject) -> Iterator[RuleFinding]:
-    """P2: a stored item without its reasoning, in a history with other reasoning items."""
+@RULES.add(
+    "P2: a stored item keeps its reasoning item",
+    "Error text \"of type 'message' was provided without its required 'reasoning' item\" "
+    "(codex#20774, agents-python#3941). A model may also answer without reasoning, which cannot be "
+    "seen here.",
+    "drop the item's id with its reasoning, or keep both",
+    verified=False,
+)
+def _orphaned_items(body: JsonObject) -> Iterator[RuleFinding]:
     if not may_be_openai(body) or not _is_stored(body):
         return
     if not any(kind == "reasoning" for _, kind, _ in _items(body)):
@@ -165,8 +185,14 @@ def orphaned_items(body: JsonObject) -> Iterator[RuleFinding]:
             yield RuleFinding(f"input.{i}", f"{as_text(item.get('id'))} is without its reasoning item")
 
 
-def unpaired(body: JsonObject) -> Iterator[RuleFinding]:
-    """P3: a call without its output, or an output without its call."""
+@RULES.add(
+    "P3: every call has its output and every output its call",
+    "Error texts 'No tool call found for function call output' and 'No tool output found for "
+    "function call' (pydantic-ai and litellm source, a cline test). Recorded by pydantic-ai: ids "
+    "may repeat. Not applied to outputs if the API holds earlier items.",
+    "keep each call and its output together",
+)
+def _unpaired(body: JsonObject) -> Iterator[RuleFinding]:
     hidden = _is_continued(body) or any(kind in ("item_reference", "") for _, kind, _ in _items(body))
     waiting: defaultdict[str, list[int]] = defaultdict(list)
     for i, kind, item in _items(body):
@@ -191,8 +217,13 @@ def _call_id(item: JsonObject) -> str:
     return as_text(item.get("call_id")) or as_text(item.get("id"))
 
 
-def sizes_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
-    """P4: ids, outputs and thresholds outside their limits."""
+@RULES.add(
+    "P4: ids, outputs and thresholds are in range",
+    "OpenAPI specification: call_id 1 to 64 characters, output at most 10,485,760, "
+    "compact_threshold from 1,000.",
+    "shorten the id or the output",
+)
+def _sizes_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
     for i, kind, item in _items(body):
         call_id, output = item.get("call_id"), item.get("output")
         if kind in _JOINED and isinstance(call_id, str) and not 1 <= len(call_id) <= MAX_CALL_ID:
@@ -207,8 +238,13 @@ def sizes_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
             )
 
 
-def interleaved_calls(body: JsonObject) -> Iterator[RuleFinding]:
-    """P5: on DeepSeek, a message between a call and its output."""
+@RULES.add(
+    "P5: on DeepSeek no message is between a call and its output",
+    "Recorded by pydantic-ai (deepseek-v4-flash): 'No tool output found for tool call' if a "
+    "message is between two calls. Depends on the model.",
+    "put messages before the calls or after the outputs",
+)
+def _interleaved_calls(body: JsonObject) -> Iterator[RuleFinding]:
     if not is_deepseek(body):
         return
     waiting: dict[str, int] = {}
@@ -223,19 +259,22 @@ def interleaved_calls(body: JsonObject) -> Iterator[RuleFinding]:
             waiting.clear()
 
 
-def temperature_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
-    """P6: a temperature outside 0 to 2, or a value that is not a number."""
-    for field, problem in misfit_numbers(
-        body, ("max_output_tokens", "max_tool_calls"), ("temperature", "top_p")
-    ):
-        yield RuleFinding(field, problem)
-    temperature = as_number(body.get("temperature"))
-    if temperature is not None and not 0 <= temperature <= 2:
-        yield RuleFinding("temperature", "must be from 0 to 2")
+@RULES.add(
+    "P6: temperature is from 0 to 2",
+    "Recorded by pydantic-ai: \"Invalid 'temperature': decimal below minimum value\".",
+    "change the number",
+)
+def _temperature_out_of_range(body: JsonObject) -> Iterator[RuleFinding]:
+    yield from misfit_numbers(body, ("max_output_tokens", "max_tool_calls"))
+    yield from temperature_up_to(2, body)
 
 
-def sound_files(body: JsonObject) -> Iterator[RuleFinding]:
-    """P7: audio or video sent as a file."""
+@RULES.add(
+    "P7: files are not audio or video",
+    "Recorded upstream in pydantic-ai: \"got unsupported MIME type 'audio/mpeg'\".",
+    "send a transcript instead",
+)
+def _sound_files(body: JsonObject) -> Iterator[RuleFinding]:
     for i, _kind, item in _items(body):
         for key in ("content", "output"):
             for j, part in objects(item.get(key)):
@@ -245,112 +284,24 @@ def sound_files(body: JsonObject) -> Iterator[RuleFinding]:
                     )
 
 
-def trigger_not_last(body: JsonObject) -> Iterator[RuleFinding]:
-    """P8: a compaction trigger that is not the last item."""
+@RULES.add(
+    "P8: a compaction trigger is the last item",
+    "OpenAI's types and documentation (openai 3.49.0): compaction_trigger must be last in the input.",
+    "move it to the end, or take it out",
+)
+def _trigger_not_last(body: JsonObject) -> Iterator[RuleFinding]:
     last = len(as_list(body.get("input"))) - 1
     for i, kind, _item in _items(body):
         if kind == "compaction_trigger" and i != last:
             yield RuleFinding(f"input.{i}", "a compaction trigger must be the last item")
 
 
-def missing_fields(body: JsonObject) -> Iterator[RuleFinding]:
-    """P0b: a request without a model."""
+@RULES.add(
+    "P0b: a request names its model",
+    "OpenAI's OpenAPI specification: only a stored prompt can name the model instead.",
+    "add the field",
+    scope=CheckScope.BODY,
+)
+def _missing_fields(body: JsonObject) -> Iterator[RuleFinding]:
     if not body.get("model") and "prompt" not in body:
         yield RuleFinding("model", "is required")
-
-
-RULES = in_order(
-    (
-        ApiRule(
-            "P0",
-            "items have the documented shape",
-            RuleLevel.REFUSE,
-            "OpenAI's OpenAPI specification (August 2026).",
-            "build items with a type (or a role) and the fields each needs",
-            malformed,
-        ),
-        ApiRule(
-            "P0b",
-            "a request names its model",
-            RuleLevel.REFUSE,
-            "OpenAI's OpenAPI specification: only a stored prompt can name the model instead.",
-            "add the field",
-            missing_fields,
-            scope=CheckScope.BODY,
-        ),
-        ApiRule(
-            "P1",
-            "a reasoning item is followed by the item it led to",
-            RuleLevel.REFUSE,
-            "Recorded by pydantic-ai: \"of type 'reasoning' was provided without its required following "
-            'item" for an item with an id whose follower was rewritten and has none; accepted once the '
-            "reasoning went out as text. Recorded by opencode: with store false and no ids at all, the "
-            "same order is accepted. Only for OpenAI's models: DeepSeek accepts it.",
-            "keep the reasoning item and its follower with their ids, or drop the reasoning item",
-            stranded_reasoning,
-        ),
-        ApiRule(
-            "P2",
-            "a stored item keeps its reasoning item",
-            RuleLevel.REFUSE,
-            "Error text \"of type 'message' was provided without its required 'reasoning' item\" "
-            "(codex#20774, agents-python#3941). A model may also answer without reasoning, which cannot be "
-            "seen here.",
-            "drop the item's id with its reasoning, or keep both",
-            orphaned_items,
-            verified=False,
-        ),
-        ApiRule(
-            "P3",
-            "every call has its output and every output its call",
-            RuleLevel.REFUSE,
-            "Error texts 'No tool call found for function call output' and 'No tool output found for "
-            "function call' (pydantic-ai and litellm source, a cline test). Recorded by pydantic-ai: ids "
-            "may repeat. Not applied to outputs if the API holds earlier items.",
-            "keep each call and its output together",
-            unpaired,
-        ),
-        ApiRule(
-            "P4",
-            "ids, outputs and thresholds are in range",
-            RuleLevel.REFUSE,
-            "OpenAPI specification: call_id 1 to 64 characters, output at most 10,485,760, "
-            "compact_threshold from 1,000.",
-            "shorten the id or the output",
-            sizes_out_of_range,
-        ),
-        ApiRule(
-            "P5",
-            "on DeepSeek no message is between a call and its output",
-            RuleLevel.REFUSE,
-            "Recorded by pydantic-ai (deepseek-v4-flash): 'No tool output found for tool call' if a "
-            "message is between two calls. Depends on the model.",
-            "put messages before the calls or after the outputs",
-            interleaved_calls,
-        ),
-        ApiRule(
-            "P6",
-            "temperature is from 0 to 2",
-            RuleLevel.REFUSE,
-            "Recorded by pydantic-ai: \"Invalid 'temperature': decimal below minimum value\".",
-            "change the number",
-            temperature_out_of_range,
-        ),
-        ApiRule(
-            "P7",
-            "files are not audio or video",
-            RuleLevel.REFUSE,
-            "Recorded upstream in pydantic-ai: \"got unsupported MIME type 'audio/mpeg'\".",
-            "send a transcript instead",
-            sound_files,
-        ),
-        ApiRule(
-            "P8",
-            "a compaction trigger is the last item",
-            RuleLevel.REFUSE,
-            "OpenAI's types and documentation (openai 3.49.0): compaction_trigger must be last in the input.",
-            "move it to the end, or take it out",
-            trigger_not_last,
-        ),
-    )
-)

@@ -28,55 +28,10 @@ from clew.message import (
 )
 from clew.providers.openai_responses.codec import parse_item
 from clew.transcripts.fields import NameLimit, count, mapping, name_of, objects, string
-from clew.transcripts.jsonl import head_objects, object_lines
+from clew.transcripts.jsonl import head_objects, read_objects
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, relabel, user_message
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
-
-# Beginnings of text that Codex inserts in the user's role: <environment_context>, # AGENTS.md instructions …
-_SCAFFOLDING = re.compile(
-    r"\s*(?:# AGENTS\.md instructions|<INSTRUCTIONS>|<(?:user_instructions|environment_context|turn_aborted"
-    r"|user_shell_command|user_action|skill|subagent_notification|agent_message_board_notification"
-    r"|codex_internal_context|goal_context|recommended_plugins|hook_prompt|personality_spec|model_switch"
-    r"|collaboration_mode|permissions instructions|apps_instructions|skills_instructions"
-    r"|plugins_instructions|multi_agent_mode|app-context)\b)"
-)
-_SUMMARY = re.compile(
-    r"\s*(?:Another language model started to solve this problem and produced a summary"
-    r"|You were originally given instructions from a user over one or more turns)"
-)
-# <image name=[Image #1]> and </image>, around an attached image.
-_IMAGE_WRAPPER = re.compile(r"\s*</?image\b[^<>]*>\s*")
-_EDITOR_CONTEXT = re.compile(
-    r"\s*# (?:Context from my IDE setup|Files mentioned by the user|Review findings):"
-)
-_REQUEST = "## My request for Codex:"
-
-
-def label_speakers(message: Message) -> Message:
-    """Label a message in the user's role by its real author; others are returned unchanged."""
-    if message.role is not Role.USER:
-        return message
-    if any(isinstance(part, Text) and _SUMMARY.match(part.text) for part in message.parts):
-        return relabel(message, Origin.SUMMARY)
-    labelled = user_message(piece for part in message.parts for piece in _pieces(part))
-    return replace(labelled, native=message.native)
-
-
-def _pieces(part: Part) -> Iterator[Part]:
-    if not isinstance(part, Text):
-        yield part
-    elif _SCAFFOLDING.match(part.text) or _IMAGE_WRAPPER.fullmatch(part.text):
-        yield replace(part, trust=MACHINE_TRUST)
-    elif _EDITOR_CONTEXT.match(part.text) and _REQUEST in part.text:
-        # The editor's context comes first; the user's words follow the last such heading, because an open
-        # file that the editor quotes may contain one too.
-        cut = part.text.rindex(_REQUEST) + len(_REQUEST)
-        yield Text(part.text[:cut], trust=MACHINE_TRUST)
-        yield Text(part.text[cut:], trust=Trust.USER)
-    else:
-        yield part
-
 
 FORMAT = "codex"
 _RECORDS = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
@@ -94,25 +49,18 @@ def sniff(source: Source) -> float:
     head = head_objects(source)
     if any(string(record, "type") in _RECORDS and isinstance(record.get("payload"), dict) for record in head):
         return 1.0
-    return 0.9 if head and _is_bare_meta(head[0]) and all(map(_is_bare, head[1:])) else 0.0
+    items = (string(line, "type") in _ITEMS or line.get("record_type") == "state" for line in head[1:])
+    return 0.9 if head and _is_bare_meta(head[0]) and all(items) else 0.0
 
 
 def _is_bare_meta(record: JsonObject) -> bool:
     return {"id", "timestamp"} <= record.keys() and not {"type", "role", "content"} & record.keys()
 
 
-def _is_bare(record: JsonObject) -> bool:
-    return string(record, "type") in _ITEMS or record.get("record_type") == "state"
-
-
 def read(source: Source) -> Iterator[Record]:
     """Read a rollout: messages, compactions, rollbacks."""
     rollout = _Rollout(name_of(source, ".jsonl"), _first_model(source))
-    for line in object_lines(source):
-        if isinstance(line, Problem):
-            yield line
-        else:
-            yield from rollout.record(line.value, line.number)
+    yield from read_objects(source, rollout.record)
     yield from rollout.end()
 
 
@@ -313,3 +261,51 @@ def _usage(usage: JsonObject) -> Usage | None:
     if not total and not output:
         return None
     return Usage(total, output, cache_read_tokens=count(usage, "cached_input_tokens"))
+
+
+# Who wrote a text ----------------------------------------------------------------------------------
+
+
+# Beginnings of text that Codex inserts in the user's role: <environment_context>, # AGENTS.md instructions …
+_SCAFFOLDING = re.compile(
+    r"\s*(?:# AGENTS\.md instructions|<INSTRUCTIONS>|<(?:user_instructions|environment_context|turn_aborted"
+    r"|user_shell_command|user_action|skill|subagent_notification|agent_message_board_notification"
+    r"|codex_internal_context|goal_context|recommended_plugins|hook_prompt|personality_spec|model_switch"
+    r"|collaboration_mode|permissions instructions|apps_instructions|skills_instructions"
+    r"|plugins_instructions|multi_agent_mode|app-context)\b)"
+)
+_SUMMARY = re.compile(
+    r"\s*(?:Another language model started to solve this problem and produced a summary"
+    r"|You were originally given instructions from a user over one or more turns)"
+)
+# <image name=[Image #1]> and </image>, around an attached image.
+_IMAGE_WRAPPER = re.compile(r"\s*</?image\b[^<>]*>\s*")
+_EDITOR_CONTEXT = re.compile(
+    r"\s*# (?:Context from my IDE setup|Files mentioned by the user|Review findings):"
+)
+_REQUEST = "## My request for Codex:"
+
+
+def label_speakers(message: Message) -> Message:
+    """Label a message in the user's role by its real author; others are returned unchanged."""
+    if message.role is not Role.USER:
+        return message
+    if any(isinstance(part, Text) and _SUMMARY.match(part.text) for part in message.parts):
+        return relabel(message, Origin.SUMMARY)
+    labelled = user_message(piece for part in message.parts for piece in _pieces(part))
+    return replace(labelled, native=message.native)
+
+
+def _pieces(part: Part) -> Iterator[Part]:
+    if not isinstance(part, Text):
+        yield part
+    elif _SCAFFOLDING.match(part.text) or _IMAGE_WRAPPER.fullmatch(part.text):
+        yield replace(part, trust=MACHINE_TRUST)
+    elif _EDITOR_CONTEXT.match(part.text) and _REQUEST in part.text:
+        # The editor's context comes first; the user's words follow the last such heading, because an open
+        # file that the editor quotes may contain one too.
+        cut = part.text.rindex(_REQUEST) + len(_REQUEST)
+        yield Text(part.text[:cut], trust=MACHINE_TRUST)
+        yield Text(part.text[cut:], trust=Trust.USER)
+    else:
+        yield part

@@ -26,22 +26,15 @@ from clew.message import (
     trust_of,
 )
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string
-from clew.transcripts.jsonl import head_objects, object_lines
+from clew.transcripts.jsonl import head_objects, read_objects
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, typed_message
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
 FORMAT = "copilot-cli"
 _FAMILIES = ("session.", "assistant.", "user.", "tool.", "system.", "hook.", "subagent.", "skill.")
-_BOOKKEEPING = (
-    *_FAMILIES,
-    "permission.",
-    "abort",
-    "external_tool.",
-    "command.",
-    "elicitation.",
-    "exit_plan_mode.",
-)
+_OTHER_FAMILIES = ("permission.", "abort", "external_tool.", "command.", "elicitation.", "exit_plan_mode.")
+_BOOKKEEPING = (*_FAMILIES, *_OTHER_FAMILIES)
 
 
 def sniff(source: Source) -> float:
@@ -61,12 +54,7 @@ def _is_event(record: JsonObject) -> bool:
 
 def read(source: Source) -> Iterator[Record]:
     """Read a session: messages, compactions, rewinds."""
-    session = _CopilotSession(name_of(source, ".jsonl"))
-    for line in object_lines(source):
-        if isinstance(line, Problem):
-            yield line
-        else:
-            yield from session.event(line.value, line.number)
+    return read_objects(source, _CopilotSession(name_of(source, ".jsonl")).event)
 
 
 @dataclass(slots=True)
@@ -139,7 +127,9 @@ class _CopilotSession:
         entry = Entry(message, entry_id, number, string(event, "timestamp"), sidechain=agent_id)
         if message.role is Role.ASSISTANT:
             model = string(data, "model") or (self.model if agent_id is None else None)
-            entry = replace(entry, model=model, usage=_usage(data))
+            output = count(data, "outputTokens")
+            usage = Usage(count(data, "inputTokens"), output) if output else None
+            entry = replace(entry, model=model, usage=usage)
         if message.role is Role.SYSTEM and agent_id is None:
             entry = replace(entry, replaces=self.prompt_id)
             self.prompt_id = self.prompt_id or entry_id
@@ -244,8 +234,3 @@ def _result(data: JsonObject) -> Message | None:
     text = string(mapping(data, "result"), "content") or string(mapping(data, "error"), "message") or ""
     result = ToolResult(call_id, (Text(text),), failed, native=Native(FORMAT, data.get("result")))
     return Message(Role.TOOL, (result,))
-
-
-def _usage(data: JsonObject) -> Usage | None:
-    output = count(data, "outputTokens")
-    return Usage(count(data, "inputTokens"), output) if output else None

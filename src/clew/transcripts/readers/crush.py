@@ -26,7 +26,7 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.transcripts.database import decode_column, has_tables, open_database, report_damage, rows, sessions
+from clew.transcripts.database import decode_column, has_tables, open_database, reports_damage, rows, sessions
 from clew.transcripts.fields import mapping, objects, string, time_of
 from clew.transcripts.messages import MACHINE_TRUST, image_from_url, media_kind, relabel, user_message
 from clew.transcripts.records import Boundary, Entry, Record, Start
@@ -46,12 +46,9 @@ def sniff(source: Source) -> bool:
     return has_tables(source, {"sessions": ("id", "message_count"), "messages": ("session_id", "parts")})
 
 
+@reports_damage
 def read(source: Source) -> Iterator[Record]:
     """Read every session."""
-    return report_damage(_read(source))
-
-
-def _read(source: Source) -> Iterator[Record]:
     with open_database(source) as connection:
         for session in sessions(connection, _SESSIONS, source):
             session_id = string(session, "id") or ""

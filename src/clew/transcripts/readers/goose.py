@@ -28,7 +28,7 @@ from clew.message import (
     Unknown,
     trust_of,
 )
-from clew.transcripts.database import decode_column, has_tables, open_database, report_damage, rows, sessions
+from clew.transcripts.database import decode_column, has_tables, open_database, reports_damage, rows, sessions
 from clew.transcripts.fields import Ids, NameLimit, mapping, objects, string, time_of
 from clew.transcripts.messages import media_kind, relabel
 from clew.transcripts.records import Boundary, Entry, Problem, Record, Start
@@ -39,70 +39,6 @@ if TYPE_CHECKING:
 
 
 NAME = "goose"
-_SCREEN_ONLY = ("systemNotification", "actionRequired", "toolConfirmationRequest")
-
-
-def message_of(speaker: str, content: Json) -> Message:
-    """Parse one message; blocks that only the screen shows are left out."""
-    role = Role.ASSISTANT if speaker == "assistant" else Role.USER
-    trust = trust_of(role)
-    blocks = (block for block in objects(content) if block.get("type") not in _SCREEN_ONLY)
-    parts = tuple(_part(block, trust) for block in blocks)
-    if role is Role.USER and parts and all(isinstance(part, ToolResult) for part in parts):
-        role = Role.TOOL
-    return Message(role, parts)
-
-
-def _part(block: JsonObject, trust: Trust) -> Part:
-    """Read one block of a message or of a tool's output."""
-    match block.get("type"):
-        case "text":
-            return Text(string(block, "text") or "", trust=trust)
-        case "image":
-            media_type = string(block, "mimeType")
-            return Media(media_kind(media_type), media_type, string(block, "data"), trust=trust)
-        case "thinking" | "reasoning":
-            text = string(block, "thinking") or string(block, "text") or ""
-            return Thinking(text, string(block, "signature"), trust=trust)
-        case "redactedThinking":
-            return Thinking("", string(block, "data"), redacted=True, trust=trust)
-        case "toolRequest" | "frontendToolRequest":
-            return _call(block, trust)
-        case "toolResponse":
-            return _result(block)
-        case kind:
-            return Unknown(str(kind), trust=trust, native=Native(NAME, block))
-
-
-def _call(block: JsonObject, trust: Trust) -> ToolCall:
-    call = mapping(block, "toolCall")
-    data = mapping(call, "value")
-    raw = data.get("arguments")
-    # A call that goose could not parse has an error instead of a name.
-    name = string(data, "name") or "unknown"
-    arguments = raw if isinstance(raw, dict | str) else {}
-    return ToolCall(string(block, "id") or "", name, arguments, trust=trust)
-
-
-def _result(block: JsonObject) -> ToolResult:
-    result = mapping(block, "toolResult")
-    value, error = result.get("value"), string(result, "error")
-    content = value.get("content") if isinstance(value, dict) else value
-    parts = tuple(_output(content))
-    if error:
-        parts = (*parts, Text(error, trust=Trust.UNTRUSTED))
-    failed = result.get("status") == "error" or mapping(result, "value").get("isError") is True
-    return ToolResult(string(block, "id") or "", parts, failed, trust=Trust.UNTRUSTED)
-
-
-def _output(content: Json) -> Iterator[Part]:
-    """Parse a tool's output: blocks of the Model Context Protocol."""
-    for block in objects(content):
-        text = string(block, "text") or string(mapping(block, "resource"), "text")
-        if text is not None:
-            yield Text(text, trust=Trust.UNTRUSTED)
-        else:
-            yield _part(block, Trust.UNTRUSTED)
 
 
 _SESSIONS = "SELECT * FROM sessions ORDER BY created_at, id"
@@ -114,12 +50,9 @@ def sniff(source: Source) -> bool:
     return has_tables(source, {"sessions": ("id", "working_dir"), "messages": ("session_id", "content_json")})
 
 
+@reports_damage
 def read(source: Source) -> Iterator[Record]:
     """Read every session."""
-    return report_damage(_read(source))
-
-
-def _read(source: Source) -> Iterator[Record]:
     with open_database(source) as connection:
         for session in sessions(connection, _SESSIONS, source):
             model, _ = decode_column(session, "model_config_json")
@@ -212,3 +145,72 @@ def _is_summary(row: _Row, following: _Row | None) -> bool:
         return False
     repeated_later = following is not None and following.message.role is Role.USER and not following.is_shown
     return row.is_seen or not repeated_later
+
+
+# One message ---------------------------------------------------------------------------------------
+
+
+_SCREEN_ONLY = ("systemNotification", "actionRequired", "toolConfirmationRequest")
+
+
+def message_of(speaker: str, content: Json) -> Message:
+    """Parse one message; blocks that only the screen shows are left out."""
+    role = Role.ASSISTANT if speaker == "assistant" else Role.USER
+    trust = trust_of(role)
+    blocks = (block for block in objects(content) if block.get("type") not in _SCREEN_ONLY)
+    parts = tuple(_part(block, trust) for block in blocks)
+    if role is Role.USER and parts and all(isinstance(part, ToolResult) for part in parts):
+        role = Role.TOOL
+    return Message(role, parts)
+
+
+def _part(block: JsonObject, trust: Trust) -> Part:
+    """Read one block of a message or of a tool's output."""
+    match block.get("type"):
+        case "text":
+            return Text(string(block, "text") or "", trust=trust)
+        case "image":
+            media_type = string(block, "mimeType")
+            return Media(media_kind(media_type), media_type, string(block, "data"), trust=trust)
+        case "thinking" | "reasoning":
+            text = string(block, "thinking") or string(block, "text") or ""
+            return Thinking(text, string(block, "signature"), trust=trust)
+        case "redactedThinking":
+            return Thinking("", string(block, "data"), redacted=True, trust=trust)
+        case "toolRequest" | "frontendToolRequest":
+            return _call(block, trust)
+        case "toolResponse":
+            return _result(block)
+        case kind:
+            return Unknown(str(kind), trust=trust, native=Native(NAME, block))
+
+
+def _call(block: JsonObject, trust: Trust) -> ToolCall:
+    call = mapping(block, "toolCall")
+    data = mapping(call, "value")
+    raw = data.get("arguments")
+    # A call that goose could not parse has an error instead of a name.
+    name = string(data, "name") or "unknown"
+    arguments = raw if isinstance(raw, dict | str) else {}
+    return ToolCall(string(block, "id") or "", name, arguments, trust=trust)
+
+
+def _result(block: JsonObject) -> ToolResult:
+    result = mapping(block, "toolResult")
+    value, error = result.get("value"), string(result, "error")
+    content = value.get("content") if isinstance(value, dict) else value
+    parts = tuple(_output(content))
+    if error:
+        parts = (*parts, Text(error, trust=Trust.UNTRUSTED))
+    failed = result.get("status") == "error" or mapping(result, "value").get("isError") is True
+    return ToolResult(string(block, "id") or "", parts, failed, trust=Trust.UNTRUSTED)
+
+
+def _output(content: Json) -> Iterator[Part]:
+    """Parse a tool's output: blocks of the Model Context Protocol."""
+    for block in objects(content):
+        text = string(block, "text") or string(mapping(block, "resource"), "text")
+        if text is not None:
+            yield Text(text, trust=Trust.UNTRUSTED)
+        else:
+            yield _part(block, Trust.UNTRUSTED)

@@ -34,7 +34,7 @@ from clew.transcripts.database import (
     decode_column,
     has_tables,
     open_database,
-    report_damage,
+    reports_damage,
     rows,
     sessions,
 )
@@ -47,6 +47,180 @@ from clew.transcripts.source import Source
 
 if TYPE_CHECKING:
     import sqlite3
+
+
+_PLAIN = re.compile(r"[\w.-]+")
+_SESSION_TABLE = {"session": ("id", "project_id", "directory")}
+_MESSAGE_TABLES = ("message", "session_message")
+_SESSIONS = "SELECT * FROM session ORDER BY time_created, id"
+_MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+_PARTS = "SELECT id, data FROM part WHERE message_id = ? ORDER BY id"
+_EVENTS = "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq"
+
+
+def sniff(source: Source) -> bool:
+    """Return True for opencode's database, its storage folder, or an export."""
+    if source.is_directory:
+        return _storage(source) is not None
+    if any(
+        has_tables(source, {**_SESSION_TABLE, table: ("session_id", "data")}) for table in _MESSAGE_TABLES
+    ):
+        return True
+    seen = outline(source)
+    return "messages" in seen.keys and "projectID" in mapping(seen.fields, "info")
+
+
+def read(source: Source) -> Iterator[Record]:
+    """Read every session."""
+    storage = _storage(source)
+    if storage:
+        return _read_storage(storage, source.session)
+    if source.peek(6) == b"SQLite":
+        return _read_database(source)
+    return _read_export(source)
+
+
+def _start(info: JsonObject, fallback: str) -> Start:
+    return Start(
+        string(info, "id") or fallback,
+        NAME,
+        title=string(info, "title"),
+        directory=string(info, "directory"),
+        model=string(mapping(info, "model"), "id"),
+        time=time_of(info.get("time_created") or mapping(info, "time").get("created")),
+        parent_id=string(info, "parent_id") or string(info, "parentID"),
+    )
+
+
+# An export -------------------------------------------------------------------------------------------
+
+
+def _read_export(source: Source) -> Iterator[Record]:
+    """Read the output of ``opencode export``."""
+    session = OpencodeSession()
+    info: JsonObject = {}
+    started = False
+    for piece in walk(source):
+        match piece:
+            case Field("info", dict() as result):
+                info = result
+            case Element("messages", index, dict() as message):
+                if not started:
+                    yield _start(info, name_of(source, ".json"))
+                    started = True
+                yield from message_records(session, mapping(message, "info"), message.get("parts"), index)
+            case Element("messages", index, _):
+                yield Problem("a message that is not an object", index)
+            case Problem():
+                yield piece
+            case _:
+                pass
+    if info and not started:
+        yield _start(info, name_of(source, ".json"))
+    yield from session.reverted(mapping(info, "revert"))
+
+
+# The database ----------------------------------------------------------------------------------------
+
+
+@reports_damage
+def _read_database(source: Source) -> Iterator[Record]:
+    with open_database(source) as connection:
+        has_messages, has_events = (bool(columns_of(connection, table)) for table in _MESSAGE_TABLES)
+        for row in sessions(connection, _SESSIONS, source):
+            yield _start({**row, "model": decode_column(row, "model")[0]}, "session")
+            session = OpencodeSession()
+            session_id = string(row, "id") or ""
+            if has_messages:
+                yield from _database_messages(connection, session, session_id)
+            if has_events and not session.entries:  # while both tables are written, the older one is complete
+                yield from _database_events(connection, session, session_id)
+            revert, _ = decode_column(row, "revert")
+            yield from session.reverted(revert if isinstance(revert, dict) else {})
+
+
+def _database_messages(
+    connection: sqlite3.Connection, session: OpencodeSession, session_id: str
+) -> Iterator[Record]:
+    for row in rows(connection, _MESSAGES, (session_id,)):
+        info, problem = decode_column(row, "data")
+        if problem:
+            yield problem
+        parts: list[Json] = []
+        for part_row in rows(connection, _PARTS, (str(row["id"]),)):
+            part, problem = decode_column(part_row, "data")
+            parts.append({"id": part_row["id"], **part} if isinstance(part, dict) else None)
+            if problem:
+                yield problem
+        if isinstance(info, dict):
+            yield from message_records(session, {**info, "id": row["id"]}, parts, None)
+
+
+def _database_events(
+    connection: sqlite3.Connection, session: OpencodeSession, session_id: str
+) -> Iterator[Record]:
+    for row in rows(connection, _EVENTS, (session_id,)):
+        event, problem = decode_column(row, "data")
+        if problem:
+            yield problem
+        if isinstance(event, dict):
+            yield from event_records(session, {**event, "id": row["id"], "type": row["type"]})
+
+
+# The older folder ------------------------------------------------------------------------------------
+
+
+def _storage(source: Source) -> Path | None:
+    """Return the folder with ``session``, ``message`` and ``part`` in it: this one, or one inside."""
+    if not source.is_directory or source.path is None:
+        return None
+    for folder in (source.path, source.path / "storage"):
+        if (folder / "session").is_dir() and (folder / "message").is_dir():
+            return folder
+    return None
+
+
+def _read_storage(storage: Path, wanted: str | None) -> Iterator[Record]:
+    """Read every session of the folder, or the wanted one."""
+    for path in sorted((storage / "session").rglob("*.json")):
+        if wanted is not None and path.stem != wanted:
+            continue
+        info, problem = load(path)
+        if problem:
+            yield problem
+        if not isinstance(info, dict):
+            continue
+        start = _start(info, path.stem)
+        yield start
+        session = OpencodeSession()
+        # Their ids ascend with time.
+        for i, message_path in enumerate(_files_in(storage / "message", start.session_id)):
+            yield from _storage_message(storage, session, message_path, i)
+        yield from session.reverted(mapping(info, "revert"))
+
+
+def _storage_message(storage: Path, session: OpencodeSession, path: Path, line: int) -> Iterator[Record]:
+    info, problem = load(path)
+    if problem:
+        yield problem
+    parts: list[Json] = []
+    for part_path in _files_in(storage / "part", path.stem):
+        part, problem = load(part_path)
+        parts.append(part)
+        if problem:
+            yield problem
+    if isinstance(info, dict):
+        yield from message_records(session, {"id": path.stem, **info}, parts, line)
+
+
+def _files_in(folder: Path, name: str) -> list[Path]:
+    """Return the files of a subfolder; an id that is not a plain name is never used as a path."""
+    if name in ("", ".", "..") or not _PLAIN.fullmatch(name):
+        return []
+    return sorted(path for path in (folder / name).glob("*.json") if path.is_file() and not path.is_symlink())
+
+
+# Events of the newer table -------------------------------------------------------------------------
 
 
 _BOOKKEEPING = ("agent-switched", "model-switched")
@@ -145,173 +319,3 @@ def _file(file: JsonObject, trust: Trust) -> Part:
         return Unknown(str(file.get("type")), trust=trust, native=Native(NAME, file))
     mime = string(file, "mime") or string(file, "mediaType")
     return media_from_url(address, mime, trust, string(file, "name") or string(file, "filename"))
-
-
-_PLAIN = re.compile(r"[\w.-]+")
-_SESSION_TABLE = {"session": ("id", "project_id", "directory")}
-_MESSAGE_TABLES = ("message", "session_message")
-_SESSIONS = "SELECT * FROM session ORDER BY time_created, id"
-_MESSAGES = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
-_PARTS = "SELECT id, data FROM part WHERE message_id = ? ORDER BY id"
-_EVENTS = "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq"
-
-
-def sniff(source: Source) -> bool:
-    """Return True for opencode's database, its storage folder, or an export."""
-    if source.is_directory:
-        return _storage(source) is not None
-    if any(
-        has_tables(source, {**_SESSION_TABLE, table: ("session_id", "data")}) for table in _MESSAGE_TABLES
-    ):
-        return True
-    seen = outline(source)
-    return "messages" in seen.keys and "projectID" in mapping(seen.fields, "info")
-
-
-def read(source: Source) -> Iterator[Record]:
-    """Read every session."""
-    storage = _storage(source)
-    if storage:
-        return _read_storage(storage, source.session)
-    if source.peek(6) == b"SQLite":
-        return report_damage(_read_database(source))
-    return _read_export(source)
-
-
-def _start(info: JsonObject, fallback: str) -> Start:
-    return Start(
-        string(info, "id") or fallback,
-        NAME,
-        title=string(info, "title"),
-        directory=string(info, "directory"),
-        model=string(mapping(info, "model"), "id"),
-        time=time_of(info.get("time_created") or mapping(info, "time").get("created")),
-        parent_id=string(info, "parent_id") or string(info, "parentID"),
-    )
-
-
-# An export -------------------------------------------------------------------------------------------
-
-
-def _read_export(source: Source) -> Iterator[Record]:
-    """Read the output of ``opencode export``."""
-    session = OpencodeSession()
-    info: JsonObject = {}
-    started = False
-    for piece in walk(source):
-        match piece:
-            case Field("info", dict() as result):
-                info = result
-            case Element("messages", index, dict() as message):
-                if not started:
-                    yield _start(info, name_of(source, ".json"))
-                    started = True
-                yield from message_records(session, mapping(message, "info"), message.get("parts"), index)
-            case Element("messages", index, _):
-                yield Problem("a message that is not an object", index)
-            case Problem():
-                yield piece
-            case _:
-                pass
-    if info and not started:
-        yield _start(info, name_of(source, ".json"))
-    yield from session.reverted(mapping(info, "revert"))
-
-
-# The database ----------------------------------------------------------------------------------------
-
-
-def _read_database(source: Source) -> Iterator[Record]:
-    with open_database(source) as connection:
-        has_messages, has_events = (bool(columns_of(connection, table)) for table in _MESSAGE_TABLES)
-        for row in sessions(connection, _SESSIONS, source):
-            yield _start({**row, "model": decode_column(row, "model")[0]}, "session")
-            session = OpencodeSession()
-            session_id = string(row, "id") or ""
-            if has_messages:
-                yield from _database_messages(connection, session, session_id)
-            if has_events and not session.entries:  # while both tables are written, the older one is complete
-                yield from _database_events(connection, session, session_id)
-            revert, _ = decode_column(row, "revert")
-            yield from session.reverted(revert if isinstance(revert, dict) else {})
-
-
-def _database_messages(
-    connection: sqlite3.Connection, session: OpencodeSession, session_id: str
-) -> Iterator[Record]:
-    for row in rows(connection, _MESSAGES, (session_id,)):
-        info, problem = decode_column(row, "data")
-        if problem:
-            yield problem
-        parts: list[Json] = []
-        for part_row in rows(connection, _PARTS, (str(row["id"]),)):
-            part, problem = decode_column(part_row, "data")
-            parts.append({"id": part_row["id"], **part} if isinstance(part, dict) else None)
-            if problem:
-                yield problem
-        if isinstance(info, dict):
-            yield from message_records(session, {**info, "id": row["id"]}, parts, None)
-
-
-def _database_events(
-    connection: sqlite3.Connection, session: OpencodeSession, session_id: str
-) -> Iterator[Record]:
-    for row in rows(connection, _EVENTS, (session_id,)):
-        event, problem = decode_column(row, "data")
-        if problem:
-            yield problem
-        if isinstance(event, dict):
-            yield from event_records(session, {**event, "id": row["id"], "type": row["type"]})
-
-
-# The older folder ------------------------------------------------------------------------------------
-
-
-def _storage(source: Source) -> Path | None:
-    """Return the folder with ``session``, ``message`` and ``part`` in it: this one, or one inside."""
-    if not source.is_directory or source.path is None:
-        return None
-    for folder in (source.path, source.path / "storage"):
-        if (folder / "session").is_dir() and (folder / "message").is_dir():
-            return folder
-    return None
-
-
-def _read_storage(storage: Path, wanted: str | None) -> Iterator[Record]:
-    """Read every session of the folder, or the wanted one."""
-    for path in sorted((storage / "session").rglob("*.json")):
-        if wanted is not None and path.stem != wanted:
-            continue
-        info, problem = load(path)
-        if problem:
-            yield problem
-        if not isinstance(info, dict):
-            continue
-        start = _start(info, path.stem)
-        yield start
-        session = OpencodeSession()
-        # Their ids ascend with time.
-        for i, message_path in enumerate(_files_in(storage / "message", start.session_id)):
-            yield from _storage_message(storage, session, message_path, i)
-        yield from session.reverted(mapping(info, "revert"))
-
-
-def _storage_message(storage: Path, session: OpencodeSession, path: Path, line: int) -> Iterator[Record]:
-    info, problem = load(path)
-    if problem:
-        yield problem
-    parts: list[Json] = []
-    for part_path in _files_in(storage / "part", path.stem):
-        part, problem = load(part_path)
-        parts.append(part)
-        if problem:
-            yield problem
-    if isinstance(info, dict):
-        yield from message_records(session, {"id": path.stem, **info}, parts, line)
-
-
-def _files_in(folder: Path, name: str) -> list[Path]:
-    """Return the files of a subfolder; an id that is not a plain name is never used as a path."""
-    if name in ("", ".", "..") or not _PLAIN.fullmatch(name):
-        return []
-    return sorted(path for path in (folder / name).glob("*.json") if path.is_file() and not path.is_symlink())

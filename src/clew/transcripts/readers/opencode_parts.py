@@ -106,7 +106,8 @@ def _user_part(part: JsonObject) -> Part | None:
     text = string(part, "text")
     match part.get("type"):
         case "text":
-            return Text(text, trust=MACHINE_TRUST if _is_machine_text(part) else Trust.USER) if text else None
+            by_machine = part.get("synthetic") is True or "compaction_continue" in mapping(part, "metadata")
+            return Text(text, trust=MACHINE_TRUST if by_machine else Trust.USER) if text else None
         case "subtask":
             return Text(string(part, "prompt") or "", trust=MACHINE_TRUST)
         case "file":
@@ -115,10 +116,6 @@ def _user_part(part: JsonObject) -> Part | None:
             return None
         case kind:
             return Unknown(str(kind), trust=MACHINE_TRUST, native=Native(NAME, part))
-
-
-def _is_machine_text(part: JsonObject) -> bool:
-    return part.get("synthetic") is True or "compaction_continue" in mapping(part, "metadata")
 
 
 def _file(part: JsonObject, trust: Trust) -> Part | None:

@@ -1,7 +1,7 @@
 """Read the events of an OpenHands conversation into records.
 
 A reply that calls several tools is written as one event per call; the calls are joined again. Events of
-version 0.x are converted to these first (``openhands_v0``).
+version 0.x are converted to these first (``openhands``).
 """
 
 from __future__ import annotations
@@ -32,16 +32,9 @@ from clew.transcripts.records import Boundary, Entry, Problem, Record
 
 NAME = "openhands"
 _BOOKKEEPING = (
-    "ConversationStateUpdateEvent",
-    "CondensationRequest",
-    "PauseEvent",
-    "InterruptEvent",
-    "LLMCompletionLogEvent",
-    "TokenEvent",
-    "StreamingDeltaEvent",
-    "ConversationErrorEvent",
-    "ServerErrorEvent",
-    "HookExecutionEvent",
+    *("ConversationStateUpdateEvent", "CondensationRequest", "PauseEvent", "InterruptEvent"),
+    *("LLMCompletionLogEvent", "TokenEvent", "StreamingDeltaEvent", "ConversationErrorEvent"),
+    *("ServerErrorEvent", "HookExecutionEvent"),
 )
 
 

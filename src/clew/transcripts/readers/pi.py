@@ -28,7 +28,7 @@ from clew.message import (
     text_message,
 )
 from clew.transcripts.fields import Ids, NameLimit, count, mapping, name_of, objects, string, value_of
-from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
+from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines, read_objects
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, media_kind
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
@@ -36,89 +36,8 @@ from clew.transcripts.source import Source
 NAME = "pi"
 
 
-def message_of(message: JsonObject) -> Message | None:
-    """Parse one message; None if its role is unknown."""
-    match message.get("role"):
-        case "user":
-            return Message(Role.USER, _parts(message, Trust.USER))
-        case "assistant":
-            return Message(Role.ASSISTANT, _parts(message, Trust.ASSISTANT))
-        case "toolResult":
-            return Message(Role.TOOL, (_result(message),))
-        case "bashExecution":
-            return injected_message(_command_text(message), Trust.UNTRUSTED)
-        case "custom" | "hookMessage":
-            return Message(Role.USER, _parts(message, MACHINE_TRUST), Origin.INJECTED)
-        case "branchSummary" | "compactionSummary":
-            return text_message(Role.USER, string(message, "summary") or "", Origin.SUMMARY)
-        case _:
-            return None
-
-
-def _parts(message: JsonObject, trust: Trust) -> tuple[Part, ...]:
-    content = message.get("content")
-    if isinstance(content, str):
-        return (Text(content, trust=trust),)
-    return tuple(_part(block, trust) for block in objects(content))
-
-
-def _part(block: JsonObject, trust: Trust) -> Part:
-    match block.get("type"):
-        case "text":
-            return Text(string(block, "text") or "", trust=trust)
-        case "thinking":
-            return _thinking(block, trust)
-        case "toolCall":
-            call_id, name = string(block, "id") or "", string(block, "name") or "unknown"
-            return ToolCall(call_id, name, mapping(block, "arguments"), trust=trust)
-        case "image":
-            media_type = string(block, "mimeType")
-            return Media(media_kind(media_type), media_type, string(block, "data"), trust=trust)
-        case kind:
-            return Unknown(str(kind), trust=trust, native=Native(NAME, block))
-
-
-def _thinking(block: JsonObject, trust: Trust) -> Thinking:
-    text, signature = string(block, "thinking") or "", string(block, "thinkingSignature")
-    if block.get("redacted") is True:
-        return Thinking("", signature, redacted=True, trust=trust)
-    item = _reasoning_item(signature)
-    if item:
-        sealed = string(item, "encrypted_content")
-        return Thinking(text, sealed, item_id=string(item, "id"), trust=trust)
-    return Thinking(text, signature, trust=trust)
-
-
-def _reasoning_item(signature: str | None) -> JsonObject:
-    """Return the OpenAI Responses item that pi stores instead of a signature; empty if it is a signature."""
-    if not signature or not signature.startswith("{"):
-        return {}
-    item, _ = value_of(signature)
-    return item if isinstance(item, dict) else {}
-
-
-def _result(message: JsonObject) -> ToolResult:
-    parts = _parts(message, Trust.UNTRUSTED)
-    failed = message.get("isError") is True
-    call_id, name = string(message, "toolCallId") or "", string(message, "toolName")
-    return ToolResult(call_id, parts, failed, name, trust=Trust.UNTRUSTED)
-
-
-def _command_text(message: JsonObject) -> str:
-    """Return a command that the user ran outside the conversation, with its output."""
-    text = f"$ {string(message, 'command') or ''}\n{string(message, 'output') or ''}"
-    if message.get("exitCode"):
-        text += f"\n(exit code {message['exitCode']})"
-    return text
-
-
 _BOOKKEEPING = (
-    "model_change",
-    "thinking_level_change",
-    "custom",
-    "label",
-    "session_info",
-    "context_transform",
+    *("model_change", "thinking_level_change", "custom", "label", "session_info", "context_transform"),
     "ephemeral",
 )
 
@@ -138,11 +57,7 @@ def read(source: Source) -> Iterator[Record]:
         if isinstance(line, ObjectLine):
             tree.grow(line)
     session = _PiSession(tree, name_of(source, ".jsonl"))
-    for line in object_lines(source):
-        if isinstance(line, Problem):
-            yield line
-        else:
-            yield from session.records(line.value, line.number)
+    yield from read_objects(source, session.records)
     yield from tree.problems
     yield from session.dropped()
 
@@ -289,3 +204,82 @@ def _usage(usage: JsonObject) -> Usage | None:
     given = count(usage, "input") + read + written
     output = count(usage, "output")
     return Usage(given, output, read, written) if given or output else None
+
+
+# One message ---------------------------------------------------------------------------------------
+
+
+def message_of(message: JsonObject) -> Message | None:
+    """Parse one message; None if its role is unknown."""
+    match message.get("role"):
+        case "user":
+            return Message(Role.USER, _parts(message, Trust.USER))
+        case "assistant":
+            return Message(Role.ASSISTANT, _parts(message, Trust.ASSISTANT))
+        case "toolResult":
+            return Message(Role.TOOL, (_result(message),))
+        case "bashExecution":
+            return injected_message(_command_text(message), Trust.UNTRUSTED)
+        case "custom" | "hookMessage":
+            return Message(Role.USER, _parts(message, MACHINE_TRUST), Origin.INJECTED)
+        case "branchSummary" | "compactionSummary":
+            return text_message(Role.USER, string(message, "summary") or "", Origin.SUMMARY)
+        case _:
+            return None
+
+
+def _parts(message: JsonObject, trust: Trust) -> tuple[Part, ...]:
+    content = message.get("content")
+    if isinstance(content, str):
+        return (Text(content, trust=trust),)
+    return tuple(_part(block, trust) for block in objects(content))
+
+
+def _part(block: JsonObject, trust: Trust) -> Part:
+    match block.get("type"):
+        case "text":
+            return Text(string(block, "text") or "", trust=trust)
+        case "thinking":
+            return _thinking(block, trust)
+        case "toolCall":
+            call_id, name = string(block, "id") or "", string(block, "name") or "unknown"
+            return ToolCall(call_id, name, mapping(block, "arguments"), trust=trust)
+        case "image":
+            media_type = string(block, "mimeType")
+            return Media(media_kind(media_type), media_type, string(block, "data"), trust=trust)
+        case kind:
+            return Unknown(str(kind), trust=trust, native=Native(NAME, block))
+
+
+def _thinking(block: JsonObject, trust: Trust) -> Thinking:
+    text, signature = string(block, "thinking") or "", string(block, "thinkingSignature")
+    if block.get("redacted") is True:
+        return Thinking("", signature, redacted=True, trust=trust)
+    item = _reasoning_item(signature)
+    if item:
+        sealed = string(item, "encrypted_content")
+        return Thinking(text, sealed, item_id=string(item, "id"), trust=trust)
+    return Thinking(text, signature, trust=trust)
+
+
+def _reasoning_item(signature: str | None) -> JsonObject:
+    """Return the OpenAI Responses item that pi stores instead of a signature; empty if it is a signature."""
+    if not signature or not signature.startswith("{"):
+        return {}
+    item, _ = value_of(signature)
+    return item if isinstance(item, dict) else {}
+
+
+def _result(message: JsonObject) -> ToolResult:
+    parts = _parts(message, Trust.UNTRUSTED)
+    failed = message.get("isError") is True
+    call_id, name = string(message, "toolCallId") or "", string(message, "toolName")
+    return ToolResult(call_id, parts, failed, name, trust=Trust.UNTRUSTED)
+
+
+def _command_text(message: JsonObject) -> str:
+    """Return a command that the user ran outside the conversation, with its output."""
+    text = f"$ {string(message, 'command') or ''}\n{string(message, 'output') or ''}"
+    if message.get("exitCode"):
+        text += f"\n(exit code {message['exitCode']})"
+    return text

@@ -16,10 +16,9 @@ from clew.transcripts.fields import name_of, string
 from clew.transcripts.formats import ReaderPair
 from clew.transcripts.json_document import Element, Field, is_lines, outline, read_fields, walk
 from clew.transcripts.jsonl import head_values, json_lines
-from clew.transcripts.messages import label_machine_text
+from clew.transcripts.messages import label_machine_text, label_speakers
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
-from clew.transcripts.speakers import label_speakers
 
 _SURE, _POSSIBLE = 0.9, 0.5
 _SPOKEN = {"content", "parts", "tool_calls", "function_call"}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from clew.message import JsonObject, Message, Origin, Role, Text, ToolResult, Trust, Usage
 from clew.providers.gemini.codec import parse_item
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string
-from clew.transcripts.jsonl import head_objects, object_lines
+from clew.transcripts.jsonl import head_objects, read_objects
 from clew.transcripts.messages import relabel, typed_message
 from clew.transcripts.records import Boundary, Dropped, Entry, Problem, Record, Start
 from clew.transcripts.source import Source
@@ -31,12 +31,7 @@ def sniff(source: Source) -> float:
 
 def read(source: Source) -> Iterator[Record]:
     """Read a session: messages, compressions, rewinds."""
-    chat = _QwenChat(name_of(source, ".jsonl"))
-    for line in object_lines(source):
-        if isinstance(line, Problem):
-            yield line
-        else:
-            yield from chat.record(line.value, line.number)
+    return read_objects(source, _QwenChat(name_of(source, ".jsonl")).record)
 
 
 @dataclass(slots=True)
@@ -140,15 +135,11 @@ def _message(record: JsonObject, agent_id: str | None) -> Message:
         return _result(record, message)
     if message.role is not Role.USER:
         return message
-    if agent_id is not None or not _is_persons(record):
+    is_typed = string(record, "subtype") in _PERSONS and string(record, "provenance") in (None, "real_user")
+    if agent_id is not None or not is_typed:
         return relabel(message, Origin.INJECTED)
     typed = string(mapping(record, "systemPayload"), "displayText")
     return typed_message(message.text, typed) if typed and typed != message.text else message
-
-
-def _is_persons(record: JsonObject) -> bool:
-    provenance = string(record, "provenance")
-    return string(record, "subtype") in _PERSONS and provenance in (None, "real_user")
 
 
 def _result(record: JsonObject, message: Message) -> Message:

@@ -20,51 +20,6 @@ from clew.transcripts.messages import relabel
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
 
-_OPENING = re.compile(r"```(?:bash|mswea_bash_command)[^\S\n]*\n\s*")
-_CLOSING = "\n```"
-
-
-def with_action(message: Message, call_id: str) -> Message:
-    """Read the command of a reply as a call of ``bash``.
-
-    A reply with no command or with several has no call: the agent refused it. The call comes last, because
-    Anthropic accepts no text after one.
-    """
-    text = message.text
-    blocks = list(islice(_blocks(text), 2))
-    if len(blocks) != 1:
-        return message
-    (block,) = blocks
-    before, after = text[: block.start].strip(), text[block.end :].strip()
-    texts = tuple(Text(words, trust=Trust.ASSISTANT) for words in (before, after) if words)
-    call = ToolCall(call_id, "bash", {"command": block.command}, trust=Trust.ASSISTANT)
-    thinking = (part for part in message.parts if not isinstance(part, Text))
-    return Message(Role.ASSISTANT, (*thinking, *texts, call))
-
-
-class _CommandBlock(NamedTuple):
-    start: int
-    command: str
-    end: int
-
-
-def _blocks(text: str) -> Iterator[_CommandBlock]:
-    """Yield the command blocks of a text: a command between a line "```bash" and a line "```"."""
-    at = 0
-    while opening := _OPENING.search(text, at):
-        end = text.find(_CLOSING, max(at, opening.end() - 1))
-        if end < 0:
-            return
-        at = end + len(_CLOSING)
-        yield _CommandBlock(opening.start(), text[opening.end() : end].strip(), at)
-
-
-def result_of(message: Message, call_id: str) -> Message:
-    """Read an observation in the user's role as the result of a call."""
-    parts: tuple[Part, ...] = tuple(replace(part, trust=Trust.UNTRUSTED) for part in message.parts)
-    return Message(Role.TOOL, (ToolResult(call_id, parts, name="bash", trust=Trust.UNTRUSTED),))
-
-
 NAME = "swe-agent"
 _STEP = {"action", "observation", "response"}
 
@@ -128,3 +83,51 @@ def _wire(item: JsonObject) -> JsonObject:
     if isinstance(ids, list) and ids:
         return {**wire, "role": "tool", "tool_call_id": ids[0]}
     return wire
+
+
+# Commands written as text --------------------------------------------------------------------------
+
+
+_OPENING = re.compile(r"```(?:bash|mswea_bash_command)[^\S\n]*\n\s*")
+_CLOSING = "\n```"
+
+
+def with_action(message: Message, call_id: str) -> Message:
+    """Read the command of a reply as a call of ``bash``.
+
+    A reply with no command or with several has no call: the agent refused it. The call comes last, because
+    Anthropic accepts no text after one.
+    """
+    text = message.text
+    blocks = list(islice(_blocks(text), 2))
+    if len(blocks) != 1:
+        return message
+    (block,) = blocks
+    before, after = text[: block.start].strip(), text[block.end :].strip()
+    texts = tuple(Text(words, trust=Trust.ASSISTANT) for words in (before, after) if words)
+    call = ToolCall(call_id, "bash", {"command": block.command}, trust=Trust.ASSISTANT)
+    thinking = (part for part in message.parts if not isinstance(part, Text))
+    return Message(Role.ASSISTANT, (*thinking, *texts, call))
+
+
+class _CommandBlock(NamedTuple):
+    start: int
+    command: str
+    end: int
+
+
+def _blocks(text: str) -> Iterator[_CommandBlock]:
+    """Yield the command blocks of a text: a command between a line "```bash" and a line "```"."""
+    at = 0
+    while opening := _OPENING.search(text, at):
+        end = text.find(_CLOSING, max(at, opening.end() - 1))
+        if end < 0:
+            return
+        at = end + len(_CLOSING)
+        yield _CommandBlock(opening.start(), text[opening.end() : end].strip(), at)
+
+
+def result_of(message: Message, call_id: str) -> Message:
+    """Read an observation in the user's role as the result of a call."""
+    parts: tuple[Part, ...] = tuple(replace(part, trust=Trust.UNTRUSTED) for part in message.parts)
+    return Message(Role.TOOL, (ToolResult(call_id, parts, name="bash", trust=Trust.UNTRUSTED),))

@@ -3,14 +3,16 @@
 import { useState } from "../vendor/htm-preact.js";
 import { act, get } from "../api.js";
 import { Inline } from "../markdown.js";
-import { Answer, Status, html, number, plural, useAction, useAnswer } from "../ui.js";
+import { Answer, EditForm, Status, html, number, plural, useAction, useAnswer } from "../ui.js";
 import { Source } from "./message.js";
 
 const FIRST = 6; // lines of a section that are shown at first
 const HELD = new Set(["semi-trusted", "untrusted"]); // lines that the model sees marked as data
 
 export function Claims({ session, one, chosen, choose, done }) {
-  const sections = one.headings.map((heading) => [heading.replace(/:$/, ""), one.lines.filter((line) => line.heading === heading)]).filter(([, lines]) => lines.length);
+  const sections = one.headings
+    .map((heading) => [heading.replace(/:$/, ""), one.lines.filter((line) => line.heading === heading)])
+    .filter(([, lines]) => lines.length);
   return html`<section class="claims" aria-label="lines of ${one.digest}">
     <h3>As the model sees it <span class="quiet">choose a line to see its source</span></h3>
     ${one.rules.length > 0 && html`<${Rules} session=${session} rules=${one.rules} chosen=${chosen} choose=${choose} done=${done} />`}
@@ -64,7 +66,7 @@ function Rules({ session, rules, chosen, choose, done }) {
   };
   return html`<${Section} title="Rules that hold, word for word" count=${rules.length}>
     <ul>${rules.map(
-      (rule) => html`<li key=${rule.id}><${Line} session=${session} line=${{ ...rule, text: `“${rule.quote}”`, speaker: "", sources: [rule.source], findings: [] }} chosen=${chosen} choose=${choose}>
+      (rule) => html`<li key=${rule.id}><${Line} session=${session} line=${asLine(rule)} chosen=${chosen} choose=${choose}>
         <${Rule} session=${session} rule=${rule} pin=${now(rule)} action=${action} />
       <//></li>`,
     )}</ul>
@@ -72,18 +74,24 @@ function Rules({ session, rules, chosen, choose, done }) {
   <//>`;
 }
 
+const asLine = (rule) => ({ ...rule, text: `“${rule.quote}”`, speaker: "", sources: [rule.source], findings: [] });
+
 function Rule({ session, rule, pin, action }) {
   const [editing, edit] = useState(null);
   const save = async (event) => {
     event.preventDefault();
-    if (await action.run(() => act(session, "edit_pin", { pin: rule.id, shown: rule.quote, quote: editing }), (value) => `${rule.id} is now ${value.pin}; the next digest shows it.`)) edit(null);
+    const change = () => act(session, "edit_pin", { pin: rule.id, shown: rule.quote, quote: editing });
+    if (await action.run(change, (value) => `${rule.id} is now ${value.pin}; the next digest shows it.`)) edit(null);
   };
-  const revoke = () => action.run(() => act(session, "unpin", { pin: rule.id, shown: rule.quote }), () => `${rule.id} is no longer in force; the next digest leaves it out.`);
-  if (editing !== null)
-    return html`<form class="row rule-form" onSubmit=${save}><input type="text" aria-label="the rule ${rule.id}" value=${editing} readonly=${action.busy} onInput=${(event) => edit(event.target.value)} /><button class="main" disabled=${action.busy}>Save</button><button type="button" onClick=${() => edit(null)}>Cancel</button></form>`;
+  const unpin = () => act(session, "unpin", { pin: rule.id, shown: rule.quote });
+  const revoke = () => action.run(unpin, () => `${rule.id} is no longer in force; the next digest leaves it out.`);
+  if (editing !== null) return html`<${EditForm} label=${`the rule ${rule.id}`} text=${editing} change=${edit} save=${save} busy=${action.busy} look="row rule-form" />`;
   if (!pin) return null;
   if (!pin.active) return html`<p class="quiet small rule-form">${pin.replaced_by ? `Now ${pin.replaced_by}.` : "No longer in force."} The next digest shows it.</p>`;
-  return html`<p class="row rule-form"><button class="small" onClick=${() => edit(rule.quote)} aria-label="edit rule ${rule.id}">Edit</button><button class="small" disabled=${action.busy} onClick=${revoke} aria-label="revoke rule ${rule.id}">Revoke</button></p>`;
+  return html`<p class="row rule-form">
+    <button class="small" onClick=${() => edit(rule.quote)} aria-label="edit rule ${rule.id}">Edit</button>
+    <button class="small" disabled=${action.busy} onClick=${revoke} aria-label="revoke rule ${rule.id}">Revoke</button>
+  </p>`;
 }
 
 // The source turns of a line, each between its neighbours.

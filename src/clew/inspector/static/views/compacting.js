@@ -11,14 +11,9 @@ export function Compacting({ session, by, from, done }) {
   const [preview, setPreview] = useState(null);
   const action = useAction();
   const goal = { focus: focus || null, target_tokens: target ? Number(target) : null };
-  const look = () =>
-    action
-      .run(() => act(session, "preview", goal), (value) => (value.preview ? "" : "The view would not become smaller; give a smaller target."))
-      .then((value) => value && setPreview(value.preview));
-  const compact = () =>
-    action
-      .run(() => act(session, "compact", goal), (value) => (value.compaction ? "" : "The view would not become smaller; give a smaller target."))
-      .then((value) => value?.compaction && done());
+  const ask = (does) => action.run(() => act(session, does, goal), (value) => (value.preview || value.compaction ? "" : "The view would not become smaller; give a smaller target."));
+  const look = () => ask("preview").then((value) => value && setPreview(value.preview));
+  const compact = () => ask("compact").then((value) => value?.compaction && done());
   const asked = (event) => {
     event.preventDefault();
     look();
@@ -38,16 +33,24 @@ function Preview({ session, preview, look }) {
   const { result, busy, run } = useAction(look);
   const [asked, ask] = useState(null);
   // The person sees the exact passage and its trust label before it is kept as a fact (never as a rule).
-  const show = (one) => run(() => act(session, "keep", { text: one.text, source: one.source }), () => "").then((value) => value && ask({ ...value, text: one.text }));
-  const keep = () =>
-    run(() => act(session, "keep", { text: asked.text, source: asked.source, passage: asked.passage }), (value) => (value.kept ? `Kept verbatim as ${value.kept}.` : "The text has changed; look again.")).then(() => ask(null));
+  const show = async ({ text, source }) => {
+    const value = await run(() => act(session, "keep", { text, source }), () => "");
+    if (value) ask({ ...value, text });
+  };
+  const keep = async () => {
+    const { text, source, passage } = asked;
+    const kept = (value) => (value.kept ? `Kept verbatim as ${value.kept}.` : "The text has changed; look again.");
+    await run(() => act(session, "keep", { text, source, passage }), kept);
+    ask(null);
+  };
   const beside = (one) => html`<span class="row">
     <button type="button" class="small" disabled=${busy} onClick=${() => show(one)} aria-label=${`keep verbatim the passage of ${one.source} that says ${one.text}`}>Keep verbatim…</button>
   </span>`;
   const values = preview.report.lost.filter((one) => one.matter === "value");
+  const digest = `${preview.condensed} would be replaced by a digest of ${plural(preview.claims, "line")} and ${plural(preview.rules, "rule")}`;
   return html`<section class="preview" aria-label="preview">
     <p class="big"><strong>${number(preview.before)} → ${number(preview.after)}</strong> tokens</p>
-    <p class="quiet small">${preview.condensed ? `${preview.condensed} would be replaced by a digest of ${plural(preview.claims, "line")} and ${plural(preview.rules, "rule")}` : "no digest"}; ${plural(preview.smaller, "message")} shortened. Nothing has changed yet.</p>
+    <p class="quiet small">${preview.condensed ? digest : "no digest"}; ${plural(preview.smaller, "message")} shortened. Nothing has changed yet.</p>
     <p class="small" aria-label="cost in prompt cache">Cache: ${preview.price}.</p>
     <${Leaving} session=${session} leaves=${preview.leaves} beside=${beside} />
     ${values.length > 0 && html`<details class="more-values"><summary>More: exact values</summary><${Kept} kept=${preview.report.kept} /><${Lost} session=${session} lost=${values} beside=${beside} /></details>`}

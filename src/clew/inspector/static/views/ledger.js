@@ -2,7 +2,7 @@
 
 import { useState } from "../vendor/htm-preact.js";
 import { act, get } from "../api.js";
-import { Answer, Title, Status, Trust, Turn, html, number, plural, useAnswer, useAction } from "../ui.js";
+import { Answer, EditForm, Title, Status, Trust, Turn, html, number, plural, useAnswer, useAction } from "../ui.js";
 
 export function Ledger({ session, head }) {
   const [version, renew] = useState(0);
@@ -12,18 +12,23 @@ export function Ledger({ session, head }) {
 }
 
 function Kept({ session, kept, done }) {
-  return html`${kept.goal && html`<section class="card goal" aria-label="goal"><h3>Goal <${Turn} session=${session} id=${kept.goal.source} /></h3><blockquote>${kept.goal.text}</blockquote></section>`}
-    ${kept.plan && html`<section class="card goal" aria-label="approved plan"><h3>Approved plan <${Turn} session=${session} id=${kept.plan.source} /></h3><blockquote>${kept.plan.text}</blockquote></section>`}
+  const turn = (id) => html`<${Turn} session=${session} id=${id} />`;
+  const quoted = (title, one) => html`<section class="card goal" aria-label=${title.toLowerCase()}><h3>${title} ${turn(one.source)}</h3><blockquote>${one.text}</blockquote></section>`;
+  // The rows of a kind; without "none", nothing is shown if there are no rows.
+  const list = (kind, title, none, row) =>
+    (none || kept[kind].length > 0) && html`<${Listed} title=${title} count=${kept.counts[kind] ?? kept[kind].length} rows=${kept[kind]} none=${none}>${row}<//>`;
+  return html`${kept.goal && quoted("Goal", kept.goal)}
+    ${kept.plan && quoted("Approved plan", kept.plan)}
     <${Pins} session=${session} pins=${kept.pins} done=${done} />
     ${kept.facts.length > 0 && html`<${Facts} session=${session} facts=${kept.facts} done=${done} />`}
-    ${kept.problems.length > 0 && html`<${Listed} title="Events that no longer apply" count=${kept.problems.length} rows=${kept.problems} none="">${(one) => html`<span class="ref">event ${one.seq}</span> <span class="matter">${one.kind}</span> <span>${one.reason}</span>`}<//>`}
+    ${list("problems", "Events that no longer apply", "", (one) => html`<span class="ref">event ${one.seq}</span> <span class="matter">${one.kind}</span> <span>${one.reason}</span>`)}
     <div class="columns">
-      <${Listed} title="Open" count=${kept.counts.loops} rows=${kept.loops} none="Nothing is open.">${(one) => html`<span class="matter">${one.kind}</span> <span>${one.text}</span> ${one.status && html`<span class="quiet">${one.status}</span>`} <${Turn} session=${session} id=${one.source} />`}<//>
-      ${kept.stale.length > 0 && html`<${Listed} title="To-dos that were not updated" count=${kept.counts.stale} rows=${kept.stale} none="">${(one) => html`<span>${one.text}</span> <span class="quiet">${one.status}; the list was not changed in the last requests</span> <${Turn} session=${session} id=${one.source} />`}<//>`}
-      <${Listed} title="Decisions" count=${kept.counts.decisions} rows=${kept.decisions} none="Nothing was decided.">${(one) => html`<span>${one.text}</span> <span class="quiet">${one.by}</span> <${Turn} session=${session} id=${one.source} />`}<//>
-      <${Listed} title="Files and addresses" count=${kept.counts.artifacts} rows=${kept.artifacts} none="Nothing was touched.">${(one) => html`<code>${one.name}</code> <span class="quiet">${one.action}${one.changes ? `, ${plural(one.changes, "change")}` : ""}</span> <${Turn} session=${session} id=${one.last} />`}<//>
-      <${Listed} title="Errors" count=${kept.counts.errors} rows=${kept.errors} none="Nothing went wrong.">${(one) => html`<${Failure} session=${session} one=${one} />`}<//>
-      ${kept.approvals.length > 0 && html`<${Listed} title="Approvals" count=${kept.counts.approvals} rows=${kept.approvals} none="">${(one) => html`<span>${one.text}</span> <span class="matter">${one.answer}</span> <${Turn} session=${session} id=${one.source} />`}<//>`}
+      ${list("loops", "Open", "Nothing is open.", (one) => html`<span class="matter">${one.kind}</span> <span>${one.text}</span> ${one.status && html`<span class="quiet">${one.status}</span>`} ${turn(one.source)}`)}
+      ${list("stale", "To-dos that were not updated", "", (one) => html`<span>${one.text}</span> <span class="quiet">${one.status}; the list was not changed in the last requests</span> ${turn(one.source)}`)}
+      ${list("decisions", "Decisions", "Nothing was decided.", (one) => html`<span>${one.text}</span> <span class="quiet">${one.by}</span> ${turn(one.source)}`)}
+      ${list("artifacts", "Files and addresses", "Nothing was touched.", (one) => html`<code>${one.name}</code> <span class="quiet">${one.action}${one.changes ? `, ${plural(one.changes, "change")}` : ""}</span> ${turn(one.last)}`)}
+      ${list("errors", "Errors", "Nothing went wrong.", (one) => html`<${Failure} session=${session} one=${one} />`)}
+      ${list("approvals", "Approvals", "", (one) => html`<span>${one.text}</span> <span class="matter">${one.answer}</span> ${turn(one.source)}`)}
     </div>`;
 }
 
@@ -32,7 +37,10 @@ function Facts({ session, facts, done }) {
   const drop = (one) => run(() => act(session, "unkeep", { fact: one.id }), () => `${one.id} is no longer kept.`);
   return html`<section class="card listed" aria-label="kept facts">
     <h3>Kept word for word <span class="quiet">${number(facts.length)}</span></h3>
-    <ul>${facts.map((one) => html`<li key=${one.id}><span class="ref">${one.id}</span> <q>${one.quote}</q> <${Trust} trust=${one.trust} /> <${Turn} session=${session} id=${one.source} /> <button class="small" disabled=${busy} onClick=${() => drop(one)} aria-label=${`keep ${one.id} no longer`}>Remove</button></li>`)}</ul>
+    <ul>${facts.map(
+      (one) => html`<li key=${one.id}><span class="ref">${one.id}</span> <q>${one.quote}</q> <${Trust} trust=${one.trust} /> <${Turn} session=${session} id=${one.source} />${" "}
+        <button class="small" disabled=${busy} onClick=${() => drop(one)} aria-label=${`keep ${one.id} no longer`}>Remove</button></li>`,
+    )}</ul>
     <${Status} result=${result} busy=${busy} />
   </section>`;
 }
@@ -89,13 +97,14 @@ function Pin({ session, pin, run, busy }) {
   const [editing, edit] = useState(null);
   const save = async (event) => {
     event.preventDefault();
-    if (await run(() => act(session, "edit_pin", { pin: pin.id, shown: pin.quote, quote: editing }), (value) => `${pin.id} is now ${value.pin}.`)) edit(null);
+    const change = () => act(session, "edit_pin", { pin: pin.id, shown: pin.quote, quote: editing });
+    if (await run(change, (value) => `${pin.id} is now ${value.pin}.`)) edit(null);
   };
-  if (editing !== null)
-    return html`<form class="row" onSubmit=${save}><input type="text" aria-label="the rule ${pin.id}" value=${editing} readonly=${busy} onInput=${(event) => edit(event.target.value)} /><button class="main" disabled=${busy}>Save</button><button type="button" onClick=${() => edit(null)}>Cancel</button></form>`;
+  const revoke = () => run(() => act(session, "unpin", { pin: pin.id, shown: pin.quote }), () => `${pin.id} is no longer in force.`);
+  if (editing !== null) return html`<${EditForm} label=${`the rule ${pin.id}`} text=${editing} change=${edit} save=${save} busy=${busy} />`;
   return html`<span class="ref">${pin.id}</span> <q>${pin.quote}</q> <${Trust} trust=${pin.trust} />
     ${pin.source ? html`<${Turn} session=${session} id=${pin.source} />` : html`<span class="quiet">by hand</span>`}
     <span class="quiet">${pin.certainty}: ${pin.because}${pin.certain ? "" : ` · uncertain, still in force: ${pin.why}`}</span>
     <span class="row"><button class="small" onClick=${() => edit(pin.quote)} aria-label="edit rule ${pin.id}">Edit</button>
-    <button class="small" disabled=${busy} onClick=${() => run(() => act(session, "unpin", { pin: pin.id, shown: pin.quote }), () => `${pin.id} is no longer in force.`)} aria-label="revoke rule ${pin.id}">Revoke</button></span>`;
+    <button class="small" disabled=${busy} onClick=${revoke} aria-label="revoke rule ${pin.id}">Revoke</button></span>`;
 }

@@ -2,7 +2,7 @@
 
 import { useState } from "../vendor/htm-preact.js";
 import { act, get } from "../api.js";
-import { Answer, Role, Title, Status, Trust, address, clock, html, number, plural, useAnswer, useAction } from "../ui.js";
+import { Answer, EditForm, Role, Title, Status, Trust, address, clock, html, number, plural, useAnswer, useAction } from "../ui.js";
 
 export function Memory({ session, head }) {
   const [version, renew] = useState(0);
@@ -97,12 +97,16 @@ function Note({ session, note, action }) {
     const more = { text: editing, key: note.key, category: note.category, scope: note.scope };
     if (await action.run(() => act(session, "note_add", more), (value) => `${value.note.id} replaces it.`)) edit(null);
   };
-  if (editing !== null)
-    return html`<form class="row" onSubmit=${save}><input type="text" aria-label="the note ${note.id}" value=${editing} readonly=${action.busy} onInput=${(event) => edit(event.target.value)} /><button class="main" disabled=${action.busy}>Save</button><button type="button" onClick=${() => edit(null)}>Cancel</button></form>`;
+  if (editing !== null) return html`<${EditForm} label=${`the note ${note.id}`} text=${editing} change=${edit} save=${save} busy=${action.busy} />`;
+  const change = (does) => action.run(() => act(session, does, { note: note.id }), (value) => `${note.id} is ${value.note.status}.`);
   return html`<p class="note-text"><span class="ref">${note.id}</span> ${!note.text.startsWith(note.key) && html`<strong>${note.key}</strong> `}${note.text}</p>
-    <p class="facts"><${Trust} trust=${note.trust} /><span>${note.category.replaceAll("_", " ")}</span><span>${note.scope}</span><span>${clock(note.created)}</span>${note.why && html`<span>${note.why}</span>`}
+    <p class="facts"><${Trust} trust=${note.trust} />
+    <span>${note.category.replaceAll("_", " ")}</span><span>${note.scope}</span><span>${clock(note.created)}</span>
+    ${note.why && html`<span>${note.why}</span>`}
     <span class="row">
-      ${(ACTIONS[note.status] ?? []).map(([does, title]) => html`<button class="small" disabled=${action.busy} aria-label="${title} note ${note.id}" onClick=${() => action.run(() => act(session, does, { note: note.id }), (value) => `${note.id} is ${value.note.status}.`)}>${title}</button>`)}
+      ${(ACTIONS[note.status] ?? []).map(
+        ([does, title]) => html`<button class="small" disabled=${action.busy} aria-label="${title} note ${note.id}" onClick=${() => change(does)}>${title}</button>`,
+      )}
       ${note.status === "approved" && html`<button class="small" aria-label="Edit note ${note.id}" onClick=${() => edit(note.text)}>Edit</button>`}
     </span></p>`;
 }
@@ -116,7 +120,11 @@ function NewNote({ session, action }) {
   };
   return html`<form class="row" onSubmit=${add}>
     <input type="text" aria-label="a new note" placeholder="Something to know next time" value=${words} onInput=${(event) => setWords(event.target.value)} />
-    <select aria-label="scope" value=${scope} onChange=${(event) => setScope(event.target.value)}><option value="session">this session</option><option value="workspace">this workspace</option><option value="global">everywhere</option></select>
+    <select aria-label="scope" value=${scope} onChange=${(event) => setScope(event.target.value)}>
+      <option value="session">this session</option>
+      <option value="workspace">this workspace</option>
+      <option value="global">everywhere</option>
+    </select>
     <button class="main" disabled=${action.busy || !words.trim()}>Keep</button>
   </form>`;
 }

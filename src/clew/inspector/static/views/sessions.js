@@ -4,7 +4,6 @@ import { useEffect, useState } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import { ProxyStatus } from "./proxy.js";
 import { start } from "../tour.js";
-import { enqueue } from "../queue.js";
 import { Answer, Title, Waiting, titles, address, ago, clock, html, number, plural, useAnswer } from "../ui.js";
 
 const HEALTH = { good: "✓", warning: "!", trouble: "✗", damaged: "✗" };
@@ -33,6 +32,31 @@ function merged(own, others) {
 }
 
 const is_compacted = (one) => one.compactions > 0 || one.by_tool > 0;
+
+// Questions that are asked one after the other, so that a list does not keep the server busy.
+const waiting = [];
+let busy = false;
+
+async function next() {
+  if (busy) return;
+  busy = true;
+  for (let job = waiting.shift(); job; job = waiting.shift()) {
+    if (job.stopped) continue;
+    const result = await job.ask().catch((error) => ({ error }));
+    if (!job.stopped) job.show(result);
+  }
+  busy = false;
+}
+
+// Asks when everything before it is answered; returns a function that withdraws the question.
+function enqueue(ask, show) {
+  const job = { ask, show, stopped: false };
+  waiting.push(job);
+  next();
+  return () => {
+    job.stopped = true;
+  };
+}
 
 // What the tools' compactions lost, by session; counted one session after the other while the list is open.
 function useLosses(names) {

@@ -13,7 +13,9 @@ export function ToolCompaction({ session, name }) {
 function Whole({ session, one }) {
   const [line, choose] = useState(null);
   return html`<section class="about-digest" aria-label="about ${one.name}">
-      <p class="big"><strong>${number(one.before)} → ${number(one.after)}</strong> tokens${one.recorded ? "" : ", estimated"} <span class="quiet block">${one.name}, made by the session's own tool${one.trigger ? ` (${one.trigger})` : ""} after m${one.at}; ${one.kept ? `${plural(one.kept, "message")} kept verbatim` : "no message kept verbatim"}</span></p>
+      <p class="big"><strong>${number(one.before)} → ${number(one.after)}</strong> tokens${one.recorded ? "" : ", estimated"}${" "}
+        <span class="quiet block">${one.name}, made by the session's own tool${one.trigger ? ` (${one.trigger})` : ""} after m${one.at};${" "}
+          ${one.kept ? plural(one.kept, "message") : "no message"} kept verbatim</span></p>
     </section>
     <div class="read by-tool">
       <aside><${Losses} session=${session} name=${one.name} /></aside>
@@ -53,9 +55,11 @@ function Losses({ session, name }) {
   const result = useAnswer(() => get("tool_lost", { session, name }), [session, name]);
   return html`<section class="card losses" aria-label="what it lost">
     ${result.waiting && html`<${Waiting} text="Comparing with what the session needed later… this can take a few seconds." />`}
-    ${!result.waiting && html`<${Answer} result=${result}>${(found) => (found.unjudged ? html`<h3>What it lost</h3><p class="quiet">Not comparable: ${found.unjudged}.</p>` : html`<${Judged} session=${session} found=${found} />`)}<//>`}
+    ${!result.waiting && html`<${Answer} result=${result}>${(found) => (found.unjudged ? html`<${Unjudged} why=${found.unjudged} />` : html`<${Judged} session=${session} found=${found} />`)}<//>`}
   </section>`;
 }
+
+const Unjudged = ({ why }) => html`<h3>What it lost</h3><p class="quiet">Not comparable: ${why}.</p>`;
 
 // Each thing says whether the tool kept it (by_tool) and whether clew would (by_clew; null if clew cannot compact to
 // that size, "given up").
@@ -70,20 +74,30 @@ function Judged({ session, found }) {
   const gone = lost_by_tool.length;
   const lost = found.sealed ? "not in the messages it kept" : "lost by the tool";
   return html`<h3>What it lost</h3>
-    <p class="big"><strong class=${gone ? "bad" : ""}>${number(gone)}</strong> of ${plural(counted.length, "thing")} that the session needed ${gone === 1 ? "is" : "are"} ${found.sealed ? "not in the messages it kept" : "lost"}</p>
+    <p class="big"><strong class=${gone ? "bad" : ""}>${number(gone)}</strong> of ${plural(counted.length, "thing")} that the session needed${" "}
+      ${gone === 1 ? "is" : "are"} ${found.sealed ? "not in the messages it kept" : "lost"}</p>
     ${given_up
       ? html`<p>clew cannot keep them in ${number(found.tokens_left)} tokens.</p>`
       : gone + worse.length === 0
         ? html`<p>clew keeps all of it too in as many tokens.</p>`
         : html`<p>In as many tokens clew keeps <strong>${number(rescued.length)}</strong> of ${gone === 1 ? "it" : "these"}, and loses <strong>${number(worse.length)}</strong> that the tool kept.</p>`}
-    <table class="kept" aria-label="kept, by kind"><thead><tr><th>kind</th><th class="num">needed</th><th class="num">tool lost</th><th class="num">clew loses</th></tr></thead>
-      <tbody>${KINDS.map((kind) => [kind, counted.filter((one) => one.kind === kind)])
-        .filter(([, all]) => all.length)
-        .map(([kind, all]) => html`<tr><td>${many(kind)}</td><td class="num">${number(all.length)}</td><td class="num">${number(all.filter((one) => !one.by_tool).length)}</td><td class="num">${given_up ? "–" : number(all.filter((one) => !one.by_clew).length)}</td></tr>`)}</tbody></table>
+    <${ByKind} counted=${counted} given_up=${given_up} />
     <${Group} session=${session} title=${`${lost}, kept by clew`} all=${rescued} open />
     <${Group} session=${session} title="kept by the tool, lost by clew" all=${worse} open=${worse.length <= FEW} />
     <${Group} session=${session} title=${given_up ? lost : found.sealed ? `${lost}, and not kept by clew` : "neither the tool nor clew kept it"} all=${neither} open=${!rescued.length || neither.length <= FEW} />
     <${Group} session=${session} title="not counted as lost: a tool showed it again before the next use" all=${again} kinds=${[AGAIN]} />`;
+}
+
+function ByKind({ counted, given_up }) {
+  const kinds = KINDS.map((kind) => [kind, counted.filter((one) => one.kind === kind)]).filter(([, all]) => all.length);
+  const row = ([kind, all]) => {
+    const [tool, clew] = ["by_tool", "by_clew"].map((by) => all.filter((one) => !one[by]).length);
+    return html`<tr><td>${many(kind)}</td>${[number(all.length), number(tool), given_up ? "–" : number(clew)].map((figure) => html`<td class="num">${figure}</td>`)}</tr>`;
+  };
+  return html`<table class="kept" aria-label="kept, by kind">
+    <thead><tr><th>kind</th><th class="num">needed</th><th class="num">tool lost</th><th class="num">clew loses</th></tr></thead>
+    <tbody>${kinds.map(row)}</tbody>
+  </table>`;
 }
 
 function Group({ session, title, all, kinds = KINDS, open = false }) {
@@ -96,7 +110,12 @@ function Gone({ session, kind, all }) {
   const [open, show] = useState(false);
   if (!all.length) return null;
   return html`<h5>${all.length === 1 ? kind : many(kind)}</h5>
-    <ul class="lost">${(open ? all : all.slice(0, FEW)).map((one) => html`<li><${Text} text=${one.text} /><span class="row">${one.source && html`<span class="quiet small">from</span><${Turn} session=${session} id=${one.source} />`}${one.used && html`<span class="quiet small">needed at</span><${Turn} session=${session} id=${one.used} />`}</span></li>`)}</ul>
+    <ul class="lost">${(open ? all : all.slice(0, FEW)).map(
+      (one) => html`<li><${Text} text=${one.text} /><span class="row">
+        ${one.source && html`<span class="quiet small">from</span><${Turn} session=${session} id=${one.source} />`}
+        ${one.used && html`<span class="quiet small">needed at</span><${Turn} session=${session} id=${one.used} />`}
+      </span></li>`,
+    )}</ul>
     ${all.length > FEW && html`<button class="plain small" onClick=${() => show(!open)}>${open ? "fewer" : `${number(all.length - FEW)} more`}</button>`}`;
 }
 

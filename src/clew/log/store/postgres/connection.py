@@ -102,7 +102,11 @@ class Connections:
         self._pool: psycopg_pool.ConnectionPool[Connection] | None = None
         self._pid = 0
         self._closed = False
-        with self._translate_errors(), self._direct() as connection:
+        wait = max(1, int(busy_s))
+        with (
+            self._translate_errors(),
+            psycopg.connect(address, autocommit=True, connect_timeout=wait) as connection,
+        ):
             _migrate(connection, schema)
             self.isolated = _check_role(connection)
 
@@ -212,10 +216,6 @@ class Connections:
     def _limit_silence(self, connection: Connection) -> None:
         # For the connection, once; the server does not apply it between two statements of one pipeline.
         connection.execute(sql("limit_silence"), {"silent": str(int(self._busy_s * 500))})
-
-    def _direct(self) -> Connection:
-        wait = max(1, int(self._busy_s))
-        return psycopg.connect(self._address, autocommit=True, connect_timeout=wait)
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:

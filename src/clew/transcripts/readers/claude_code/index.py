@@ -15,12 +15,11 @@ a split reply, which are siblings only because of how they are written::
                 └─ i  result of y
                    └─ j  assistant: "Done"   the last message
 
-The index holds a few numbers for each record and no text.
+The index holds one small ``_Node`` for each record and no text.
 """
 
 from __future__ import annotations
 
-from array import array
 from collections import defaultdict
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -74,9 +73,7 @@ class SessionFacts:
         session_id = known.pop("session_id", fallback_id)
         if agent_id:
             known["parent_id"], session_id = session_id, agent_id
-        title = next(
-            (self.titles[k] for k in ("customTitle", "aiTitle", "summary") if k in self.titles), None
-        )
+        title = next((self.titles[key] for key in _TITLES.values() if key in self.titles), None)
         return Start(session_id, FORMAT, title, **known)
 
 
@@ -141,11 +138,38 @@ def _has_result(record: JsonObject) -> bool:
 
 
 @dataclass(slots=True)
+class _Node:
+    """One record of the tree."""
+
+    kind: RecordKind
+    is_side: bool
+    """It belongs to a sub-agent."""
+    parent: int
+    """The index of the record that it follows, or ``_ROOT``."""
+    reply: int
+    """Of an assistant's record, the number of the reply that it is a piece of, from 1; else 0."""
+    on_path: bool = False
+    """It belongs to the current conversation."""
+
+    @property
+    def is_main(self) -> bool:
+        """Whether it holds something that was said in the main conversation."""
+        return self.kind in _SAID and not self.is_side
+
+    @property
+    def fate(self) -> RecordFate:
+        """Whether it is part of the conversation, abandoned, or ignored."""
+        if self.kind < RecordKind.ATTACHMENT:
+            return RecordFate.IGNORED
+        return RecordFate.KEPT if self.on_path or self.is_side else RecordFate.ABANDONED
+
+
+@dataclass(frozen=True, slots=True)
 class RecordIndex:
     """The fate and parent of each record, by its index in the stream of lines."""
 
-    fates: bytearray
-    parents: array[int]
+    fates: list[RecordFate]
+    parents: list[int]
     starts: dict[int, Start]
     """The sessions, by the record that each begins with."""
     keeps: dict[int, tuple[int, ...]]
@@ -167,13 +191,7 @@ class _RecordTree:
     """Collects records one at a time; at the end it knows the fate of each."""
 
     def __init__(self) -> None:
-        # One number per record, by its index in the file.
-        self.kinds = bytearray()
-        self.sides = bytearray()
-        """1 for a record of a sub-agent."""
-        self.parents = array("i")
-        self.replies = array("i")
-        """For each assistant record, the number of the reply that it is a piece of."""
+        self.nodes: list[_Node] = []
         self.by_uuid: dict[str, int] = {}
         self.missing: defaultdict[str, list[int]] = defaultdict(list)
         """By uuid, the records whose parent has not come yet."""
@@ -191,7 +209,7 @@ class _RecordTree:
 
     def add(self, record: JsonObject) -> None:
         """Note the kind, parent and reply of the next record of the file."""
-        i = len(self.kinds)
+        i = len(self.nodes)
         kind = record_kind(record)
         uuid = string(record, "uuid")
         if uuid is not None and uuid in self.by_uuid:
@@ -200,10 +218,10 @@ class _RecordTree:
         elif uuid is not None and kind is not RecordKind.OTHER:
             self.by_uuid[uuid] = i
         side = is_sidechain(record)
-        self.kinds.append(kind)
-        self.sides.append(side)
-        self.parents.append(_ROOT if kind is RecordKind.OTHER else self._parent(i, kind, record))
-        self.replies.append(self._reply(record) if kind is RecordKind.ASSISTANT else 0)
+        parent = _ROOT if kind is RecordKind.OTHER else self._parent(i, kind, record)
+        self.nodes.append(
+            _Node(kind, side, parent, self._reply(record) if kind is RecordKind.ASSISTANT else 0)
+        )
         if kind is RecordKind.OTHER:
             self.sessions[-1].entitle(record)
             return
@@ -244,7 +262,7 @@ class _RecordTree:
         session = self.sessions[-1]
         session_id = string(record, "sessionId")
         known = session.fields.get("session_id")
-        is_root = self.parents[i] == _ROOT and "parentUuid" in record and record["parentUuid"] is None
+        is_root = self.nodes[i].parent == _ROOT and "parentUuid" in record and record["parentUuid"] is None
         is_new_id = session_id not in (None, known)
         if session.has_spoken and is_root and is_new_id and kind is not RecordKind.BOUNDARY:
             session = SessionFacts(i)
@@ -255,24 +273,23 @@ class _RecordTree:
 
     def finished(self, fallback_id: str) -> RecordIndex:
         """Return the index of all records: which of them are the current conversation."""
-        is_side_file = not any(
-            kind in _SAID and not side for kind, side in zip(self.kinds, self.sides, strict=True)
-        )
+        is_side_file = not any(node.is_main for node in self.nodes)
         if is_side_file:
-            self.sides = bytearray(len(self.sides))
+            for node in self.nodes:
+                node.is_side = False
         self._find_parents()
-        on_path = self._way_to_root()
-        self._add_siblings(on_path)
-        fates = self._fates(on_path)
+        self._mark_path_to_root()
+        self._mark_siblings()
+        fates = [node.fate for node in self.nodes]
         agent_id = self.agent_id if is_side_file else None
         return RecordIndex(
             fates,
-            self.parents,
+            [node.parent for node in self.nodes],
             {session.first: session.start(fallback_id, agent_id) for session in self.sessions},
             {
                 i: self._kept_records(i, meta, fates)
                 for i, meta in self.kept_from.items()
-                if fates[i] == RecordFate.KEPT
+                if fates[i] is RecordFate.KEPT
             },
             self.problems,
             is_side_file,
@@ -284,80 +301,57 @@ class _RecordTree:
         for uuid, waiting in self.missing.items():
             parent = self.by_uuid.get(uuid)
             for i in waiting:
-                self.parents[i] = parent if parent is not None else self._message_before(i, firsts)
-                if parent is None and self.kinds[i] in _SAID:
+                self.nodes[i].parent = parent if parent is not None else self._message_before(i, firsts)
+                if parent is None and self.nodes[i].kind in _SAID:
                     self.problems.setdefault(i, "the record it answers is not in this file")
 
     def _message_before(self, i: int, firsts: set[int]) -> int:
         while i > 0 and i not in firsts:
             i -= 1
-            if self.kinds[i] != RecordKind.OTHER and not self.sides[i]:
+            if self.nodes[i].kind is not RecordKind.OTHER and not self.nodes[i].is_side:
                 return i
         return _ROOT
 
-    def _way_to_root(self) -> bytearray:
+    def _mark_path_to_root(self) -> None:
         """Mark the records on the path from the last message of each session up to its root."""
-        on_path = bytearray(len(self.kinds))
-        stop = len(self.kinds)
+        stop = len(self.nodes)
         for session in reversed(self.sessions):
-            content = (
-                i
-                for i in range(stop - 1, session.first - 1, -1)
-                if self.kinds[i] in _SAID and not self.sides[i]
-            )
-            i = next(content, _ROOT)
+            numbers = range(stop - 1, session.first - 1, -1)
+            i = next((i for i in numbers if self.nodes[i].is_main), _ROOT)
             while i != _ROOT:
-                if on_path[i]:
+                if self.nodes[i].on_path:
                     self.problems[i] = "its parents form a cycle"
                     break
-                on_path[i] = 1
-                i = self.parents[i]
+                self.nodes[i].on_path = True
+                i = self.nodes[i].parent
             stop = session.first
-        return on_path
 
-    def _add_siblings(self, on_path: bytearray) -> None:
+    def _mark_siblings(self) -> None:
         """Mark what hangs off the path but belongs to it: results, pieces of a reply, compactions."""
-        replies = bytearray(self.reply + 1)  # 1 for each reply that has a piece on the path
-        for i, reply in enumerate(self.replies):
-            if on_path[i]:
-                replies[reply] = 1
-        replies[0] = 0  # the number of records that are no reply
-        said_above = self._said_above()
-        for i, kind in enumerate(self.kinds):
-            above = said_above[self.parents[i]] if 0 <= self.parents[i] < i else _ROOT
-            if on_path[i] or self.sides[i]:
+        replies = {node.reply for node in self.nodes if node.on_path and node.reply}
+        for node, above in zip(self.nodes, self._said_above(), strict=True):
+            if node.on_path or node.is_side:
                 continue
-            if kind == RecordKind.ASSISTANT:
-                on_path[i] = replies[self.replies[i]]
-            elif kind == RecordKind.RESULT:
-                on_path[i] = (
-                    above != _ROOT
-                    and on_path[above]
-                    and self.kinds[above] in (RecordKind.ASSISTANT, RecordKind.RESULT)
-                )
-            elif kind in (RecordKind.BOUNDARY, RecordKind.SUMMARY, RecordKind.ATTACHMENT):
-                on_path[i] = above != _ROOT and on_path[above]
+            on_path = above is not None and above.on_path
+            match node.kind:
+                case RecordKind.ASSISTANT:
+                    node.on_path = node.reply in replies
+                case RecordKind.RESULT:
+                    answers = above is not None and above.kind in (RecordKind.ASSISTANT, RecordKind.RESULT)
+                    node.on_path = on_path and answers
+                case RecordKind.BOUNDARY | RecordKind.SUMMARY | RecordKind.ATTACHMENT:
+                    node.on_path = on_path
 
-    def _said_above(self) -> array[int]:
-        """Return for each record the nearest one, from itself upwards, that is more than a link."""
-        above = array("i")
-        for i, kind in enumerate(self.kinds):
-            if kind > RecordKind.ATTACHMENT:
-                above.append(i)
-            else:
-                parent = self.parents[i]
-                above.append(above[parent] if 0 <= parent < i else _ROOT)
+    def _said_above(self) -> list[_Node | None]:
+        """Return for each record the nearest one above it that is more than a link or an attachment."""
+        nearest: list[_Node | None] = []  # from each record upwards, itself included
+        above: list[_Node | None] = []
+        for i, node in enumerate(self.nodes):
+            above.append(nearest[node.parent] if 0 <= node.parent < i else None)
+            nearest.append(node if node.kind > RecordKind.ATTACHMENT else above[i])
         return above
 
-    def _fates(self, on_path: bytearray) -> bytearray:
-        """Return for each record whether it is part of the conversation, abandoned, or ignored."""
-        fates = bytearray(len(on_path))
-        for i, kind in enumerate(self.kinds):
-            if kind >= RecordKind.ATTACHMENT:
-                fates[i] = RecordFate.KEPT if on_path[i] or self.sides[i] else RecordFate.ABANDONED
-        return fates
-
-    def _kept_records(self, boundary: int, meta: JsonObject, fates: bytearray) -> tuple[int, ...]:
+    def _kept_records(self, boundary: int, meta: JsonObject, fates: list[RecordFate]) -> tuple[int, ...]:
         """Return the records that a compaction kept: those it lists, or all from a head on."""
         listed = mapping(meta, "preservedMessages").get("uuids")
         if isinstance(listed, list):
@@ -370,8 +364,5 @@ class _RecordTree:
         if not self.allowance.covers(boundary - head):
             self.problems.setdefault(boundary, "it keeps more than can be followed")
             return ()
-        return tuple(
-            i
-            for i in range(head, boundary)
-            if fates[i] == RecordFate.KEPT and self.kinds[i] in _SAID and not self.sides[i]
-        )
+        numbers = range(head, boundary)
+        return tuple(i for i in numbers if fates[i] is RecordFate.KEPT and self.nodes[i].is_main)

@@ -4,7 +4,7 @@ Each line of the file is a record with a ``parentUuid``: the records form a tree
 prompt starts a new branch. The file is therefore read twice. The first pass (``index``) notes the kind and
 parent of every record and finds the branch that is the current conversation. The second pass yields the
 records of that branch, with those of sub-agents in the session's folder. Memory stays small: the first pass
-keeps a few bytes per record, the second one reply of the model with its tool results.
+keeps one small node per record, the second one reply of the model with its tool results.
 """
 
 from __future__ import annotations
@@ -30,33 +30,11 @@ from clew.transcripts.source import Source, open_source
 _MAX_HELD = 10_000
 """Most records that wait in memory for a parent that comes later in the file (chosen by hand)."""
 _BOOKKEEPING = {
-    "agent-color",
-    "agent-name",
-    "agent-setting",
-    "ai-title",
-    "artifact-autoreact-ledger",
-    "artifact-comment-monitor",
-    "atis-latch",
-    "attribution-snapshot",
-    "bridge-session",
-    "cost-state",
-    "custom-title",
-    "ended",
-    "file-history-delta",
-    "file-history-snapshot",
-    "isolation-latch",
-    "last-prompt",
-    "mode",
-    "permission-mode",
-    "pr-link",
-    "rate_limit_event",
-    "relocated",
-    "result",
-    "stream_event",
-    "summary",
-    "tag",
-    "tool_progress",
-    "worktree-state",
+    *("agent-color", "agent-name", "agent-setting", "ai-title", "artifact-autoreact-ledger"),
+    *("artifact-comment-monitor", "atis-latch", "attribution-snapshot", "bridge-session", "cost-state"),
+    *("custom-title", "ended", "file-history-delta", "file-history-snapshot", "isolation-latch"),
+    *("last-prompt", "mode", "permission-mode", "pr-link", "rate_limit_event", "relocated", "result"),
+    *("stream_event", "summary", "tag", "tool_progress", "worktree-state"),
 }
 _CLAUDE_ONLY = {"file-history-snapshot", "queue-operation", "custom-title", "ai-title", "last-prompt"}
 

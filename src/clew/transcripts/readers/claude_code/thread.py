@@ -1,7 +1,9 @@
 """One conversation of a Claude Code file, assembled record by record, and the folder next to the file.
 
 A reply of the model is written as several records, one for each block, with the results of its first calls in
-between. Here it becomes one message again, followed by its results and by what arrived meanwhile.
+between. Here it becomes one message again, followed by its results and by what arrived meanwhile: the records
+``reply 3: call x``, ``result of x``, ``user: "also y"``, ``reply 3: call y``, ``result of y`` give one reply
+with both calls, two results, and the user's words.
 
 The folder holds large outputs and the conversations of sub-agents. Names in a transcript are untrusted data:
 only a plain file name is taken from one, and only a regular file inside the folder is opened.
@@ -55,8 +57,8 @@ class SideFolder:
             return None
         name = _saved_as(text)
         try:
-            file = self._file("tool-results", name) if name else None
-            if file is None or file.stat().st_size > MAX_OUTPUT_BYTES:
+            file = self._folder / "tool-results" / (name or "")
+            if not name or not self._is_inside(file) or file.stat().st_size > MAX_OUTPUT_BYTES:
                 return None
             output = file.read_bytes()
         except OSError:  # the name is too long, or the file is unreadable
@@ -77,10 +79,6 @@ class SideFolder:
             for path in sorted((self._folder / "subagents").rglob("agent-*.jsonl")):
                 if self._is_inside(path):
                     yield path.stem.removeprefix("agent-"), path
-
-    def _file(self, *names: str) -> Path | None:
-        path = self._folder.joinpath(*names) if self._folder else None
-        return path if path is not None and self._is_inside(path) else None
 
     def _is_inside(self, path: Path) -> bool:
         """Return True if a path is a regular file inside the folder, after resolving links."""
@@ -108,17 +106,82 @@ _Key: TypeAlias = tuple[bool, str]
 """Whether an aside is a record, and its text."""
 
 
+class _Asides:
+    """What the user typed, or the harness added, during a reply: it waits until the reply is complete.
+
+    The file may hold such an aside twice: as a removal from the queue, and as a record. They are one message
+    if they have the same text, the record was not written later (``_COPY_SECONDS``), and no other reply began
+    in between. Each is matched once. A record replaces a removal that waits; otherwise the one that came
+    first stays.
+    """
+
+    def __init__(self) -> None:
+        self._entries: dict[int, Entry] = {}
+        self._unmatched: defaultdict[_Key, deque[int]] = defaultdict(deque)
+        """The keys in ``_entries`` of those that were not matched."""
+        self._yielded: defaultdict[_Key, deque[Entry]] = defaultdict(deque)
+        """Asides of the user that were yielded since the last reply began and were not matched."""
+        self._numbers = count_up()
+
+    def add(self, entry: Entry, *, recorded: bool) -> None:
+        """Add an aside unless it is a copy; ``recorded`` is False for a removal from the queue."""
+        replaces = recorded and self.replace_removals(entry)
+        is_repeated = not recorded and self._take_copies(entry, recorded=False)
+        if is_repeated or (not replaces and self.was_yielded(entry, recorded=recorded)):
+            return
+        place = next(self._numbers)
+        self._entries[place] = entry
+        text = entry.message.text.strip()
+        if text and not replaces:
+            self._unmatched[recorded, text].append(place)
+
+    def replace_removals(self, record: Entry) -> bool:
+        """Drop waiting asides that turn out to have this record; False if there are none."""
+        places = self._take_copies(record, recorded=True)
+        for place in places:
+            del self._entries[place]
+        return bool(places)
+
+    def was_yielded(self, entry: Entry, *, recorded: bool) -> bool:
+        """Return True if an aside that was yielded is this message, and mark it as matched."""
+        key = (not recorded, entry.message.text.strip())
+        yielded = self._yielded[key] if key in self._yielded and _is_typed(entry.message) else deque[Entry]()
+        while yielded:
+            if _may_be_copy(entry, yielded.popleft(), recorded):
+                return True
+        return False
+
+    def forget_yielded(self) -> None:
+        """Note that the conversation has gone on: the same words are now said again."""
+        self._yielded.clear()
+
+    def end(self) -> Iterator[Entry]:
+        """Yield all that waited."""
+        yield from self._entries.values()
+        for key, places in self._unmatched.items():
+            entries = (self._entries[place] for place in places)
+            self._yielded[key].extend(entry for entry in entries if _is_typed(entry.message))
+        self._entries.clear()
+        self._unmatched.clear()
+
+    def _take_copies(self, entry: Entry, *, recorded: bool) -> list[int]:
+        """Return the waiting asides that are this message, one for each of its texts, each once."""
+        places: list[int] = []
+        for text in dict.fromkeys(p.text.strip() for p in entry.message.parts if isinstance(p, Text)):
+            waiting = self._unmatched.get((not recorded, text))
+            while waiting:
+                place = waiting.popleft()
+                if _may_be_copy(entry, self._entries[place], recorded):
+                    places.append(place)
+                    break
+        return places
+
+
 class Thread:
     """A conversation being assembled: the main one, a sub-agent's, or an abandoned branch.
 
     ``reply``, ``results``, ``say`` and ``end`` are generators: each adds its entry, and yields the entries
-    that are complete, only while it is iterated.
-
-    What the user types during a reply is an *aside*. It waits until the reply and its results are complete
-    and is yielded after them. The file may hold it twice: as a removal from the queue, and as a record. They
-    are one message if they have the same text, the record was not written later (``_COPY_SECONDS``), and no
-    other reply began in between. Each is matched once. A record replaces a removal that waits; otherwise the
-    one that came first stays.
+    that are complete, only while it is iterated. A reply comes out whole, then its results, then the asides.
     """
 
     def __init__(self, sidechain: str | None, recover: Recover) -> None:
@@ -130,18 +193,13 @@ class Thread:
         self._recover = recover
         self._reply: _ReplyBuilder | None = None
         self._results: list[Entry] = []
-        self._asides: dict[int, Entry] = {}
-        self._waiting: defaultdict[_Key, deque[int]] = defaultdict(deque)
-        """The keys in ``_asides`` of those that were not matched."""
-        self._yielded: defaultdict[_Key, deque[Entry]] = defaultdict(deque)
-        """Asides of the user that were yielded since the last reply began and were not matched."""
-        self._numbers = count_up()
+        self._asides = _Asides()
 
     def reply(self, record: JsonObject, entry_id: str, line: int) -> Iterator[Entry]:
         """Add a piece of a reply; if it starts a new reply, yield what came before."""
         message_id = string(mapping(record, "message"), "id")
         if self._reply is None or message_id is None or self._reply.message_id != message_id:
-            self._yielded.clear()
+            self._asides.forget_yielded()
             yield from self.end()
             self._reply = _ReplyBuilder(message_id, entry_id, line)
         self._reply.add(record)
@@ -153,7 +211,7 @@ class Thread:
 
     def results(self, entry: Entry) -> Iterator[Entry]:
         """Add an entry with results; it waits until the reply that made the calls is complete."""
-        self._drop_removals(entry)
+        self._asides.replace_removals(entry)
         entry = self._with_originals(entry)
         if self._reply is None:
             yield entry
@@ -162,28 +220,17 @@ class Thread:
 
     def say(self, entry: Entry) -> Iterator[Entry]:
         """Add any other entry; it completes the reply before it."""
-        replaces = self._drop_removals(entry)
+        replaces = self._asides.replace_removals(entry)
         yield from self.end()
         if not _is_typed(entry.message) or replaces:
             yield entry
-        elif not self._is_yielded(entry, recorded=True):
-            self._yielded.clear()  # the user has gone on: the same words are now said again
+        elif not self._asides.was_yielded(entry, recorded=True):
+            self._asides.forget_yielded()
             yield entry
 
     def aside(self, entry: Entry, *, recorded: bool) -> None:
-        """Add what arrived during a reply; it comes after the reply's results.
-
-        ``recorded`` is True for a record, False for a removal from the queue.
-        """
-        replaces = recorded and self._drop_removals(entry)
-        is_repeated = not recorded and self._matches_waiting(entry, recorded=False)
-        if is_repeated or (not replaces and self._is_yielded(entry, recorded)):
-            return
-        place = next(self._numbers)
-        self._asides[place] = entry
-        text = entry.message.text.strip()
-        if text and not replaces:
-            self._waiting[recorded, text].append(place)
+        """Add what arrived during a reply; ``recorded`` is False for a removal from the queue."""
+        self._asides.add(entry, recorded=recorded)
 
     def end(self) -> Iterator[Entry]:
         """Yield everything that waited."""
@@ -191,41 +238,8 @@ class Thread:
             yield self._reply.entry(self.sidechain)
             self._reply = None
         yield from self._results
-        yield from self._asides.values()
-        for key, places in self._waiting.items():
-            entries = (self._asides[place] for place in places)
-            self._yielded[key].extend(entry for entry in entries if _is_typed(entry.message))
+        yield from self._asides.end()
         self._results.clear()
-        self._asides.clear()
-        self._waiting.clear()
-
-    def _is_yielded(self, entry: Entry, recorded: bool) -> bool:
-        """Return True if an aside that was yielded is this message, and mark it as matched."""
-        key = (not recorded, entry.message.text.strip())
-        yielded = self._yielded[key] if key in self._yielded and _is_typed(entry.message) else deque[Entry]()
-        while yielded:
-            if _may_be_copy(entry, yielded.popleft(), recorded):
-                return True
-        return False
-
-    def _matches_waiting(self, entry: Entry, *, recorded: bool) -> list[int]:
-        """Return the waiting asides that are this message, one for each of its texts, each once."""
-        places: list[int] = []
-        for text in dict.fromkeys(p.text.strip() for p in entry.message.parts if isinstance(p, Text)):
-            waiting = self._waiting.get((not recorded, text))
-            while waiting:
-                place = waiting.popleft()
-                if _may_be_copy(entry, self._asides[place], recorded):
-                    places.append(place)
-                    break
-        return places
-
-    def _drop_removals(self, record: Entry) -> bool:
-        """Drop waiting asides that turn out to have this record; False if there are none."""
-        places = self._matches_waiting(record, recorded=True)
-        for place in places:
-            del self._asides[place]
-        return bool(places)
 
     def _with_originals(self, entry: Entry) -> Entry:
         """Restore outputs that were moved out of the file, and label the user's words in a rejection."""

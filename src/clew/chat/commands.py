@@ -1,4 +1,7 @@
-"""The table of chat commands, and the commands about the chat itself (model, export, retry, help)."""
+"""The commands of a chat (``/compact``, ``/undo``, …): their table, and those about the chat itself.
+
+The other functions are in ``command_actions.py``.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from clew.chat.commands.actions import (
-    PARTS,
-    auto,
-    compact,
-    context,
-    expand,
-    forget,
-    notes,
-    off,
-    on,
-    pin,
-    preview,
-    recall,
-    remember,
-    rules,
-    stats,
-    trace,
-    trust,
-    undo,
-    unpin,
-)
+from clew.chat import command_actions as do
 from clew.chat.events import ChatEnded, CommandOutput, Turn
 from clew.chat.loop import Chat
 from clew.chat.opening import named_model
 from clew.errors import InputError
 from clew.log import export_session, export_session_zstd
+from clew.request.progress_log import as_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +35,6 @@ class ChatCommand:
     def usage(self) -> str:
         """Return the command with its arguments."""
         return f"/{self.name} {self.takes}".rstrip()
-
-
-PRIVATE = 0o600
-"""The permissions of an exported file: only the owner may read and write it."""
 
 
 ALIASES = {
@@ -112,7 +92,7 @@ def _export(chat: Chat, words: str) -> Turn:
     write = export_session_zstd if path.suffix == ".zst" else export_session
     # An existing file is never overwritten, and only the owner can read the new one.
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise InputError(f"{path} already exists", "choose another name") from None
     try:
@@ -129,7 +109,8 @@ def _retry(chat: Chat, _words: str) -> Turn:
 
 
 def _progress(chat: Chat, _words: str) -> Turn:
-    yield CommandOutput(chat.progress.text() or "nothing has happened yet")
+    checkpoints = "\n\n".join(map(as_text, chat.session.progress()))
+    yield CommandOutput(checkpoints or "nothing has happened yet")
 
 
 def _help(_chat: Chat, words: str) -> Turn:
@@ -155,41 +136,43 @@ GROUPS: dict[str, tuple[ChatCommand, ...]] = {
             "[m1-m20] [focus]",
             "compact now; name messages, or what to keep",
             "/compact the parser",
-            compact,
+            do.compact,
         ),
         ChatCommand(
-            "preview", "[m1-m20] [focus]", "show what /compact would do and drop", "/preview", preview
+            "preview", "[m1-m20] [focus]", "show what /compact would do and drop", "/preview", do.preview
         ),
-        ChatCommand("undo", "[n]", "undo the last compaction, or the last n", "/undo 2", undo),
-        ChatCommand("expand", "REF", "show the sources of m12, d1, d1.4 or p2", "/expand d1.4", expand),
+        ChatCommand("undo", "[n]", "undo the last compaction, or the last n", "/undo 2", do.undo),
+        ChatCommand("expand", "REF", "show the sources of m12, d1, d1.4 or p2", "/expand d1.4", do.expand),
         ChatCommand(
-            "trace", "[REF]", "list compactions, or explain why REF is shown so", "/trace m12", trace
+            "trace", "[REF]", "list compactions, or explain why REF is shown so", "/trace m12", do.trace
         ),
-        ChatCommand("auto", "on|off", "switch automatic compaction on or off", "/auto on", auto),
+        ChatCommand("auto", "on|off", "switch automatic compaction on or off", "/auto on", do.auto),
     ),
     "rules": (
-        ChatCommand("rules", "", "list the rules in force", "/rules", rules),
-        ChatCommand("pin", "RULE", "set a rule that every compaction keeps", "/pin never touch legacy/", pin),
-        ChatCommand("unpin", "ID [why]", "remove a rule", "/unpin p2 done with that", unpin),
-        ChatCommand("trust", "FILE", "trust an instruction file written here", "/trust AGENTS.md", trust),
+        ChatCommand("rules", "", "list the rules in force", "/rules", do.rules),
+        ChatCommand(
+            "pin", "RULE", "set a rule that every compaction keeps", "/pin never touch legacy/", do.pin
+        ),
+        ChatCommand("unpin", "ID [why]", "remove a rule", "/unpin p2 done with that", do.unpin),
+        ChatCommand("trust", "FILE", "trust an instruction file written here", "/trust AGENTS.md", do.trust),
     ),
     "memory": (
-        ChatCommand("recall", "WORDS", "search all messages", "/recall deploy token", recall),
-        ChatCommand("remember", "TEXT", "save a note for later sessions", "/remember Use uv.", remember),
-        ChatCommand("forget", "NOTE [why]", "retire a note", "/forget w3", forget),
-        ChatCommand("notes", "", "list the notes", "/notes", notes),
+        ChatCommand("recall", "WORDS", "search all messages", "/recall deploy token", do.recall),
+        ChatCommand("remember", "TEXT", "save a note for later sessions", "/remember Use uv.", do.remember),
+        ChatCommand("forget", "NOTE [why]", "retire a note", "/forget w3", do.forget),
+        ChatCommand("notes", "", "list the notes", "/notes", do.notes),
         ChatCommand("progress", "", "show what is done, open and next", "/progress", _progress),
     ),
     "the next request": (
         ChatCommand(
             "context",
             "[PART]",
-            f"show it by region, or one PART: {', '.join(PARTS)}",
+            f"show it by region, or one PART: {', '.join(do.PARTS)}",
             "/context contributors history",
-            context,
+            do.context,
         ),
-        ChatCommand("stats", "", "count compactions, freed tokens and recalls", "/stats", stats),
-        ChatCommand("off", "", "send it as a plain client would; /on ends that", "/off", off),
+        ChatCommand("stats", "", "count compactions, freed tokens and recalls", "/stats", do.stats),
+        ChatCommand("off", "", "send it as a plain client would; /on ends that", "/off", do.off),
     ),
     "the chat": (
         ChatCommand(
@@ -207,4 +190,4 @@ GROUPS: dict[str, tuple[ChatCommand, ...]] = {
 }
 """The commands by topic, as ``/help`` lists them."""
 COMMANDS = tuple(command for group in GROUPS.values() for command in group)
-_ON = ChatCommand("on", "", "switch clew on again after /off", "/on", on)
+_ON = ChatCommand("on", "", "switch clew on again after /off", "/on", do.on)

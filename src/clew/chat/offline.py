@@ -1,7 +1,8 @@
-"""The offline model: from the view to a reply or a tool call.
+"""The offline model: quotes and cites the view, and declines what a rule forbids.
 
-It answers by fixed phrasings: "read src/app.py" calls ``read_file``, "which rules are in force?" lists them,
-a question is answered by the best sentence in view, or by a search of memory, and anything else is noted.
+It is not a language model and says so; it makes a chat testable without an API key. It answers by fixed
+phrasings: "read src/app.py" calls ``read_file``, "which rules are in force?" lists them, a question is
+answered by the best sentence in view, or by a search of memory, and anything else is noted.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from clew.chat.offline.lookup import ViewPassage, best, forbidding, of_result, passages
+from clew.chat.offline_lookup import ViewPassage, best, forbidding, of_result, passages
 from clew.ledger.ledger import Ledger
 from clew.memory.tools.recall import fence_verbatim
 from clew.message import (

@@ -1,0 +1,176 @@
+"""Pruning rules about calls: arguments that a later call repeats or outdates, and results that echo them."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+
+from clew.compaction.propose.edits import edits
+from clew.compaction.propose.excerpt import NUMBERED_LINE
+from clew.compaction.propose.steps import (
+    WORTH_A_POINTER,
+    WORTH_A_STUB,
+    WORTH_CHARACTERS,
+    Step,
+    Stub,
+    is_whole,
+    long_results,
+    with_long_argument,
+)
+from clew.compaction.propose.stubs import Page
+from clew.ledger.tool_actions import ActionKind
+from clew.message import Role, Text
+from clew.message.parts import json_strings
+
+
+def rewritten(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find calls that write a whole file which a later call writes or reads whole."""
+    if not with_long_argument(steps, WORTH_A_POINTER):
+        return
+    current: dict[str, str] = {}
+    found: list[Stub] = []
+    for step in reversed(steps):
+        if not (step.action.subject and step.succeeded):
+            continue
+        read, changed = step.files
+        path = changed[0] if step.action.kind is ActionKind.WRITE and len(changed) == 1 else ""
+        if path in current:
+            found += _without_content(page, step, current[path])
+        if path:
+            current[path] = f"written again in {page.view[step.call.message].id}"
+        elif read and not changed and is_whole(step):
+            current[read] = f"read in {step.name}"
+    yield from reversed(found)
+
+
+def _without_content(page: Page, step: Step, later: str) -> Iterator[Stub]:
+    """Yield a call that writes a file without the file's text."""
+    given, name = step.asked.arguments, page.view[step.call.message].id
+    if not isinstance(given, dict):
+        return
+    long = [key for key, text in given.items() if isinstance(text, str) and len(text) >= WORTH_A_POINTER]
+    if long:
+        note = f"[outdated: {later}; kept as {name}]"
+        yield Stub(step.call, json.dumps({**given, **dict.fromkeys(long, note)}), f"the file was {later}")
+
+
+_EDITS = frozenset((ActionKind.EDIT, ActionKind.PATCH))
+DONE_SHARE = 0.5
+"""Share of the lines of a failed edit that later edits inserted if it was made in another way."""
+
+
+def _inserted(step: Step) -> set[str]:
+    """Return the lines that an edit inserts."""
+    added = (text for _, new in edits(step.asked.arguments) for text in new)
+    return {line.strip() for text in added for line in text.split("\n")} - {""}
+
+
+def failed_edits(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find edits that failed and were mostly made later."""
+    long = (step for step in steps if page.may_free(step.call, WORTH_A_STUB))
+    if not any(step.action.kind in _EDITS and not step.succeeded for step in long):
+        return
+    changed: dict[str, str] = {}
+    inserted: dict[str, set[str]] = {}
+    found: list[Stub] = []
+    for step in reversed(steps):
+        if step.succeeded:
+            for path in step.files[1]:
+                changed[path] = step.name
+                inserted.setdefault(path, set()).update(_inserted(step))
+            continue
+        path = posixpath.normpath(step.action.title) if step.action.kind in _EDITS else ""
+        wanted = _inserted(step) if path in changed else set()
+        if wanted and len(wanted & inserted[path]) >= DONE_SHARE * len(wanted):
+            later = changed[path]
+            name = page.view[step.call.message].id
+            note = {
+                "file": path,
+                "outdated": f"this edit failed; the file was changed in {later}; kept as {name}",
+            }
+            found.append(Stub(step.call, json.dumps(note), f"failed, and done in {later}"))
+    yield from reversed(found)
+
+
+_ACKNOWLEDGE = frozenset(
+    (
+        ActionKind.WRITE,
+        ActionKind.EDIT,
+        ActionKind.PATCH,
+        ActionKind.DELETE,
+        ActionKind.MOVE,
+        ActionKind.TODO,
+        ActionKind.NEW_TASK,
+        ActionKind.TASK_CHANGE,
+    )
+)
+
+
+def acknowledged(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find results that only confirm the call and repeat its arguments."""
+    for step in long_results(steps):
+        if step.action.kind in _ACKNOWLEDGE and step.succeeded:
+            first = step.text.strip().split("\n", 1)[0][:WORTH_CHARACTERS]
+            yield Stub(step.result, f"{first}\n[the rest is kept as {step.name}]", "only confirms the call")
+
+
+_WRITES = frozenset((ActionKind.WRITE, ActionKind.EDIT, ActionKind.PATCH))
+_ANNOUNCES = re.compile(r"(?<=\.)\s[^.\n]*(?:`[^`\n]*`[^.\n]*)*:\Z")
+"""A last sentence that announces the lines which are left out."""
+ECHO_SHARE = 0.5
+"""Share of a result from which it counts as an echo of its call; chosen by hand."""
+
+
+def echoes(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find results that show again what their call wrote; lines that only the result has stay."""
+    for step in long_results(steps):
+        if step.action.kind in _WRITES and step.succeeded:
+            lines = step.text.split("\n")
+            written = {line.strip() for text in json_strings(step.asked.input) for line in text.split("\n")}
+            own = [
+                line for line in lines if not (NUMBERED_LINE.match(line) or line.strip("+- \t") in written)
+            ]
+            if sum(map(len, own)) <= (1 - ECHO_SHARE) * len(step.text):
+                note = f"[… {len(lines) - len(own):,} lines that repeat the change, kept as {step.name}]"
+                told = "\n".join(own).strip()
+                told = _ANNOUNCES.sub("", told)
+                yield Stub(step.result, f"{told}\n{note}".lstrip(), "repeats what its call wrote")
+
+
+SHORTEST_PROMPT = 800
+"""Characters from which an argument that another call repeats is worth a pointer."""
+
+
+def repeated_arguments(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find calls whose long argument a later call or a message to the agent repeats: a prompt, say."""
+    last: dict[str, str] = {}
+    found: list[Stub] = []
+    long = with_long_argument(steps, SHORTEST_PROMPT)
+    asked = _long_requests(page, long[0].call.message) if long else {}
+    for step in reversed(long):
+        given = step.asked.arguments
+        if not isinstance(given, dict) or step.action.kind in _WRITES:
+            continue
+        shorter = dict(given)
+        name = page.view[step.call.message].id
+        for key, text in given.items():
+            if isinstance(text, str) and len(text) >= SHORTEST_PROMPT:
+                same = asked.get(text.strip()) or last.setdefault(text, name)
+                if same != name:
+                    shorter[key] = f"{text[:WORTH_CHARACTERS]} [… as in {same}]"
+        if shorter != given:
+            found.append(Stub(step.call, json.dumps(shorter, ensure_ascii=False), "said elsewhere, too"))
+    yield from reversed(found)
+
+
+def _long_requests(page: Page, first: int) -> dict[str, str]:
+    """Return the long texts that the agent was given just before an index or later, with their messages."""
+    return {
+        part.text.strip(): item.id
+        for item in page.view[max(0, first - 1) :]
+        if item.message.role is Role.USER
+        for part in item.message.parts
+        if isinstance(part, Text) and len(part.text) >= SHORTEST_PROMPT
+    }
