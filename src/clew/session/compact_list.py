@@ -40,7 +40,7 @@ from clew.providers import wire_named
 from clew.providers.model import AsyncModel, Model, Steps
 from clew.session.conversation import ConversationState, advance, start
 from clew.session.digest_in_list import carried_by, restore
-from clew.session.fit import OVERSIZED_SHARE, Gauge, oversized_results, unread, with_unread
+from clew.session.fit import OVERSIZED_SHARE, Gauge, oversized_results, unread_count, with_unread
 from clew.session.parsed_input import ParsedInput
 from clew.session.result import CompactResult, Options, restore_conversation
 from clew.session.summariser import (
@@ -383,7 +383,7 @@ def _goal(
         return None
     target, most = verdict.target_tokens, gauge.most_left(Fill.of(now.budget.allotment).fixed_tokens)
     if verdict.trigger is not Trigger.OVERSIZED:
-        unread_tokens = sum(view.sizes[len(view.items) - unread(view.items) :])
+        unread_tokens = sum(view.sizes[len(view.items) - unread_count(view.items) :])
         target = with_unread(target, unread_tokens, most)
     other = options.fixed_tokens
     return _Goal(target - other, verdict.trigger, verdict.why, most - other)

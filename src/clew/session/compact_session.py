@@ -52,7 +52,7 @@ from clew.session.fit import (
     budget_event,
     oversized_results,
     shortened_option,
-    unread,
+    unread_count,
     with_unread,
 )
 from clew.session.history import Compaction, compaction_event, compaction_history, refusal_event
@@ -347,7 +347,7 @@ def _weighed(
     """Return the task of a compaction that is due, and whether it pays, by pruning alone or with a digest."""
     verdict = cast(Compact, budget.verdict)
     other = sum((request.fixed_tokens or {}).values())  # sent in addition to the view
-    new = replay.items[len(replay.items) - unread(replay.items) :]
+    new = replay.items[len(replay.items) - unread_count(replay.items) :]
     unread_tokens = sum(replay.counter.count(item.message) for item in new)
     fill = Fill.of(budget.allotment)
     most = gauge.most_left(fill.fixed_tokens)
