@@ -23,7 +23,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from clew.ledger.answers import answers, goes_on
+from clew.ledger.answers import answers, goes_on, unanswered
 from clew.ledger.exchange import Asked, Ended, Exchange, Reading
 from clew.ledger.goal import asks_nothing_new, is_command, states_only
 from clew.ledger.loop import DECLINED, OF_THE_USER, Closed, Loop, LoopKind, take_closed_by_hand
@@ -41,7 +41,7 @@ from clew.rules.sentences import sentences
 from clew.rules.speech import ASSISTANT, USER, Utterance
 
 _LONGEST_REQUEST = 600
-_MOST_QUESTIONS = 12
+_MOST_QUESTIONS, _MOST_ASKED = 12, 4
 _MOSTLY = 0.9
 """Share of a text from which it only asks questions; chosen by hand."""
 _MOST_BEHIND = 16
@@ -127,8 +127,8 @@ class Talk:
     count: int = 0
     report: Cite | None = None
     """The model's last text, until a call follows it."""
-    asked: Loop | None = None
-    """The question at the end of that text."""
+    asked: list[Loop] = field(default_factory=list)
+    """The questions at the end of that text."""
     asked_about: list[str] = field(default_factory=list)
     """Stems of the words around that question."""
     settles_nothing: bool = False
@@ -194,7 +194,7 @@ class Talk:
         waiting = (
             loop for loop in self.open.values() if self.report is None or not _reported(loop, self.report)
         )
-        return (*waiting, *self.left, *([self.asked] if self.asked else ()), *self.put_off.loops)
+        return (*waiting, *self.left, *self.asked, *self.put_off.loops)
 
     @property
     def closed(self) -> tuple[Loop, ...]:
@@ -220,7 +220,8 @@ class Talk:
     def _called(self, calls: list[Asked]) -> None:
         """Stop counting the last text as a report, because the model continued; add questions of calls."""
         self._take_up_command()
-        self.report = self.asked = None
+        self.report = None
+        self.asked = []
         self.settles_nothing = False
         self.left = []
         self.put_off.forget_report()
@@ -319,7 +320,8 @@ class Talk:
         elif self.settles_nothing and not continues and not asks_nothing_new(utterance.text):
             self._put_off()
         self._answer(utterance, continues)
-        self.report = self.asked = self.stated = None
+        self.report = self.stated = None
+        self.asked = []
         self.settles_nothing = False
         self.left = []
 
@@ -363,12 +365,13 @@ class Talk:
     def _answer(self, utterance: Utterance, continues: bool) -> None:
         """Close the questions of the model that the user's words answer; keep those that "go on" does not."""
         by = utterance.cite(0, len(utterance.text))
-        loops = [self.open.pop(id_) for id_ in self._asked_by_tools if id_ in self.open]
-        loops += [self.asked] if self.asked else []
+        by_tools = [self.open.pop(id_) for id_ in self._asked_by_tools if id_ in self.open]
+        answered = [(loop, answers(loop.text, utterance, ())) for loop in by_tools]
+        left = unanswered([loop.text for loop in self.asked], utterance, self.asked_about)
+        answered += [(loop, place not in left) for place, loop in enumerate(self.asked)]
         self._asked_by_tools = []
-        for loop in loops:
-            around = self.asked_about if loop is self.asked else ()
-            if answers(loop.text, utterance, around):
+        for loop, is_answered in answered:
+            if is_answered:
                 self.ended.append(loop.ended(Closed.ANSWERED, by))
             else:
                 self.put_off.put(loop)
@@ -393,7 +396,7 @@ class Talk:
         """Note what a text of the model means for open work: report, refusal, question, announcement."""
         self._take_up_command()
         self._close_carried_out(utterance)
-        self.asked = None
+        self.asked = []
         cite = utterance.cite(0, len(utterance.text))
         if is_report(utterance.text):
             self.report = self.stated = cite
@@ -409,11 +412,9 @@ class Talk:
         self._take_up_declined()
         if self.settles_nothing and is_refusal(utterance.text):
             self._decline()
-        question = _last_question(utterance)
-        if question is not None:
-            self.asked = self._new(
-                LoopKind.ASKED, utterance.text[slice(*question)], utterance.cite(*question)
-            )
+        for span in _last_questions(utterance):
+            self.asked.append(self._new(LoopKind.ASKED, utterance.text[slice(*span)], utterance.cite(*span)))
+        if self.asked:
             self.asked_about = sorted(stems(utterance.text[-_LAST_WORDS:]))
         if _PROMISE_PHRASES.may_match(utterance.text):
             found = sentences_with(_PROMISE, _PROMISE_SIGNS, utterance.text)
@@ -518,8 +519,7 @@ class Talk:
         self.open.pop(id_, None)
         self.put_off.take(id_)
         self.left = [part for part in self.left if part.id != id_]
-        if self.asked is not None and self.asked.id == id_:
-            self.asked = None
+        self.asked = [question for question in self.asked if question.id != id_]
         self.ended.append(loop.closed_by_hand(why))
         return self.ended[-1]
 
@@ -581,14 +581,24 @@ def _questions(utterance: Utterance) -> Iterator[tuple[int, int]]:
                 return
 
 
-def _last_question(utterance: Utterance) -> tuple[int, int] | None:
-    """Return the question that ends a text of the model."""
+def _last_questions(utterance: Utterance) -> list[tuple[int, int]]:
+    """Return the question that ends a text of the model, with those right before it."""
     text = utterance.text.rstrip()
     at = max(text.rfind("?"), text.rfind("？"))
     if at < max(0, len(text) - _LAST_WORDS) or is_foreign(text, at):
-        return None
+        return []
     start, end = sentence_around(text, at, at + 1)
-    return (start, end) if text[end - 1] in "?？\"'”’)*_`" and len(text) - end < _LAST_WORDS // 2 else None
+    if text[end - 1] not in "?？\"'”’)*_`" or len(text) - end >= _LAST_WORDS // 2:
+        return []
+    found = [(start, end)]
+    from_ = max(0, len(text) - _LAST_WORDS)
+    if "?" in text[from_:start]:
+        before = [one for one in sentences(text[from_:start]) if any(map(str.isalpha, one.text))]
+        for sentence in reversed(before[1 - _MOST_ASKED :]):
+            if not sentence.text.endswith("?"):
+                break
+            found.insert(0, (sentence.start + from_, sentence.end + from_))
+    return found
 
 
 def _questions_in(arguments: dict[str, Json]) -> Iterator[str]:
