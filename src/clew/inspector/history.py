@@ -146,6 +146,7 @@ def compaction(handle: OpenSession, name: str) -> JsonObject:
         "checksum": digest.checksum if digest else None,
         "report": report_to_json(item.report),
         "attempts": to_json(item.attempts),
+        "not_judged": item.not_judged,
         "usage": {"calls": item.calls, **asdict(item.usage)},
     }
 

@@ -111,6 +111,7 @@ def _pin(pin: Pin) -> JsonObject:
         "strength": pin.strength.value,
         "certainty": pin.certainty,
         "because": pin.found_because,
+        "judgement": pin.judgement,
         "certain": pin.end_is_certain,
     }
 

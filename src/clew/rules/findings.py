@@ -146,6 +146,11 @@ def _is_said(found: Rule, item: Item) -> bool:
     )
 
 
+def is_of_user(item: Item, span: Span) -> bool:
+    """Return whether the words at a place of a message are the user's own, not of a prompt or a tool."""
+    return _trust_of_words(item, span) is Trust.USER and item.message.role in (Role.USER, Role.TOOL)
+
+
 def _trust_of_words(item: Item, span: Span) -> Trust | None:
     """Return the trust of words that may state or end rules; None if there are no such words."""
     part, start, end = span

@@ -95,7 +95,7 @@ function Pin({ session, pin, run, busy }) {
     return html`<form class="row" onSubmit=${save}><input type="text" aria-label="the rule ${pin.id}" value=${editing} readonly=${busy} onInput=${(event) => edit(event.target.value)} /><button class="main" disabled=${busy}>Save</button><button type="button" onClick=${() => edit(null)}>Cancel</button></form>`;
   return html`<span class="ref">${pin.id}</span> <q>${pin.quote}</q> <${Trust} trust=${pin.trust} />
     ${pin.source ? html`<${Turn} session=${session} id=${pin.source} />` : html`<span class="quiet">by hand</span>`}
-    <span class="quiet">${pin.certainty}: ${pin.because}${pin.certain ? "" : ` · uncertain, still in force: ${pin.why}`}</span>
+    <span class="quiet">${pin.certainty}: ${pin.because}${pin.judgement ? ` · ${pin.judgement}` : ""}${pin.certain ? "" : ` · uncertain, still in force: ${pin.why}`}</span>
     <span class="row"><button class="small" onClick=${() => edit(pin.quote)} aria-label="edit rule ${pin.id}">Edit</button>
     <button class="small" disabled=${busy} onClick=${() => run(() => act(session, "unpin", { pin: pin.id, shown: pin.quote }), () => `${pin.id} is no longer in force.`)} aria-label="revoke rule ${pin.id}">Revoke</button></span>`;
 }
