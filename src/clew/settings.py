@@ -76,6 +76,7 @@ class Settings:
     base_url: str = ""
     offline: bool = False
     summariser: str = ""
+    judge_rules: bool = True
 
     window: int | None = None
     preset: Preset = Preset.DEFAULT
@@ -244,6 +245,7 @@ _ALL = (
     SettingKey("base_url", _text, "the server of the model", _PERSON),
     SettingKey("offline", _boolean, "never use the network", _PERSON),
     SettingKey("summariser", _text, "the model that writes digests; if unset, no model is used", _TRUSTED),
+    SettingKey("judge_rules", _boolean, "ask the summariser which of your sentences are rules"),
     SettingKey("window", _positive, "context window in tokens, if not the model's own"),
     SettingKey("preset", _one_of(Preset), "when to compact and how far: default or early"),
     SettingKey(
@@ -334,6 +336,21 @@ def switched_off(env: Mapping[str, str] = os.environ) -> bool:
         return bool(chosen) and _boolean(chosen)
     except ValueError:
         raise InputError(f"CLEW_OFF is {chosen!r}, not 'true' or 'false'") from None
+
+
+def rules_are_judged(env: Mapping[str, str] = os.environ) -> bool:
+    """Return whether a summariser judges rules, by ``CLEW_JUDGE_RULES``, for library calls."""
+    chosen = env.get("CLEW_JUDGE_RULES", "")
+    try:
+        return not chosen or _boolean(chosen)
+    except ValueError:
+        raise InputError(f"CLEW_JUDGE_RULES is {chosen!r}, not 'true' or 'false'") from None
+
+
+def use_judge_rules(settings: Settings) -> None:
+    """Keep summarisers from judging rules, here and in processes that are started, if the settings say so."""
+    if not settings.judge_rules:
+        os.environ["CLEW_JUDGE_RULES"] = "false"
 
 
 def encoder_folder(env: Mapping[str, str] = os.environ) -> Path | None:

@@ -8,6 +8,7 @@ that reads as an opening bracket followed by the letters of *clew* (in ``<clew-d
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from functools import cache
@@ -38,6 +39,11 @@ def join_surrogates(text: str) -> str:
     Two that form a pair become the character that they encode; any other becomes the replacement character.
     """
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def contains_quote(text: str, quote: str) -> bool:
+    """Whether a text contains a quote, as it is or escaped for JSON as in the arguments of a call."""
+    return quote in text or json.dumps(quote, ensure_ascii=False)[1:-1] in text
 
 
 COLOUR = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
