@@ -61,8 +61,6 @@ def _test(hint: Any) -> _Test:
     if hint in (int, float):
         number = (int, float) if hint is float else int
         return lambda value: isinstance(value, number) and not isinstance(value, bool)
-    if _is_class(hint):
-        return lambda value: isinstance(value, hint)
     if hasattr(hint, "_fields") or dataclasses.is_dataclass(hint):
         return lambda value: isinstance(value, hint) and _fields_match(value)
     return lambda value: isinstance(value, hint)
