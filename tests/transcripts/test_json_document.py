@@ -143,5 +143,5 @@ def test_a_small_file_that_cannot_be_read_is_a_problem(tmp_path):
     broken = tmp_path / "broken.json"
     broken.write_text("{")
     assert load(broken)[0] is None
-    assert load(broken)[1].what.startswith("broken.json is not JSON")
-    assert "no file" in load(tmp_path / "missing.json")[1].what
+    assert load(broken)[1][0].what.startswith("broken.json is not JSON")
+    assert "no file" in load(tmp_path / "missing.json")[1][0].what

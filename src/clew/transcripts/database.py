@@ -132,10 +132,10 @@ def reports_damage(read: Callable[[Source], Iterator[Record]]) -> Callable[[Sour
     return reader
 
 
-def decode_column(row: JsonObject, column: str) -> tuple[Json, Problem | None]:
-    """Decode the JSON in a column; an error is returned as a problem."""
+def decode_column(row: JsonObject, column: str) -> tuple[Json, list[Problem]]:
+    """Decode the JSON in a column; return its value, and what is wrong with it."""
     text = row.get(column)
     if not isinstance(text, str):
-        return None, None
+        return None, []
     value, wrong = value_of(text)
-    return value, Problem(f"{column} of {row.get('id')!r} {wrong}") if wrong else None
+    return value, [Problem(f"{column} of {row.get('id')!r} {wrong}")] if wrong else []

@@ -251,16 +251,16 @@ def is_lines(source: Source) -> bool:
     return False
 
 
-def load(path: Path) -> tuple[Json, Problem | None]:
-    """Decode a small file, compressed or not; an error is returned as a problem."""
+def load(path: Path) -> tuple[Json, list[Problem]]:
+    """Decode a small file, compressed or not; return its value, and what is wrong with it."""
     try:
         text = open_source(path).read(_MAX_WHOLE_BYTES).decode()
     except InputError as cause:
-        return None, Problem(str(cause))
+        return None, [Problem(str(cause))]
     except UnicodeDecodeError as cause:
-        return None, Problem(f"{path.name} is not JSON ({cause})")
+        return None, [Problem(f"{path.name} is not JSON ({cause})")]
     value, wrong = value_of(text.removeprefix("\ufeff"))
-    return value, Problem(f"{path.name} {wrong}") if wrong else None
+    return value, [Problem(f"{path.name} {wrong}")] if wrong else []
 
 
 def read_fields(source: Source, *keys: str) -> tuple[JsonObject, list[Problem]]:

@@ -56,9 +56,8 @@ def read(source: Source) -> Iterator[Record]:
     path = _messages_in(source.path) if source.is_directory else None
     inner = open_source(path) if path else source
     session_id = name_of(inner, _MESSAGES, ".json")
-    compaction, problem = _find_compaction(inner)
-    if problem:
-        yield problem
+    compaction, problems = _find_compaction(inner)
+    yield from problems
     session = _ClineSession(compaction)
     started = False
     for piece in walk(inner):
@@ -83,14 +82,14 @@ def _messages_in(folder: Path | None) -> Path | None:
     return next(iter(sorted(folder.glob(f"*{_MESSAGES}"))), None) if folder else None
 
 
-def _find_compaction(source: Source) -> tuple[JsonObject, Problem | None]:
+def _find_compaction(source: Source) -> tuple[JsonObject, list[Problem]]:
     if source.path is None or not source.path.name.endswith(_MESSAGES):
-        return {}, None
+        return {}, []
     path = source.path.with_name(source.path.name.removesuffix(_MESSAGES) + _COMPACTION)
     if not path.is_file():
-        return {}, None
-    value, problem = load(path)
-    return (value if isinstance(value, dict) else {}), problem
+        return {}, []
+    value, problems = load(path)
+    return (value if isinstance(value, dict) else {}), problems
 
 
 @dataclass(slots=True)

@@ -64,9 +64,8 @@ def read(source: Source) -> Iterator[Record]:
 
 def _messages(connection: sqlite3.Connection, session_id: str, summary_id: str | None) -> Iterator[Record]:
     for row in rows(connection, _MESSAGES, (session_id,)):
-        content, problem = decode_column(row, "parts")
-        if problem:
-            yield problem
+        content, problems = decode_column(row, "parts")
+        yield from problems
         entry_id, time = str(row.get("id")), time_of(row.get("created_at"))
         message = _message(str(row.get("role")), content)
         if row.get("is_summary_message") == 1 or entry_id == summary_id:

@@ -90,11 +90,10 @@ class _Row:
 def _rows(connection: sqlite3.Connection, session_id: str) -> Iterator[_Row | Problem]:
     """Yield the messages of a session in order, and problems."""
     for row in rows(connection, _MESSAGES, (session_id,)):
-        content, problem = decode_column(row, "content_json")
+        content, problems = decode_column(row, "content_json")
         metadata, _ = decode_column(row, "metadata_json")
         marks = metadata if isinstance(metadata, dict) else {}
-        if problem:
-            yield problem
+        yield from problems
         message = message_of(str(row.get("role")), content)
         if message.parts:
             yield _Row(

@@ -143,15 +143,13 @@ def _database_messages(
     connection: sqlite3.Connection, session: OpencodeSession, session_id: str
 ) -> Iterator[Record]:
     for row in rows(connection, _MESSAGES, (session_id,)):
-        info, problem = decode_column(row, "data")
-        if problem:
-            yield problem
+        info, problems = decode_column(row, "data")
+        yield from problems
         parts: list[Json] = []
         for part_row in rows(connection, _PARTS, (str(row["id"]),)):
-            part, problem = decode_column(part_row, "data")
+            part, problems = decode_column(part_row, "data")
             parts.append({"id": part_row["id"], **part} if isinstance(part, dict) else None)
-            if problem:
-                yield problem
+            yield from problems
         if isinstance(info, dict):
             yield from message_records(session, {**info, "id": row["id"]}, parts, None)
 
@@ -160,9 +158,8 @@ def _database_events(
     connection: sqlite3.Connection, session: OpencodeSession, session_id: str
 ) -> Iterator[Record]:
     for row in rows(connection, _EVENTS, (session_id,)):
-        event, problem = decode_column(row, "data")
-        if problem:
-            yield problem
+        event, problems = decode_column(row, "data")
+        yield from problems
         if isinstance(event, dict):
             yield from event_records(session, {**event, "id": row["id"], "type": row["type"]})
 
@@ -185,9 +182,8 @@ def _read_storage(storage: Path, wanted: str | None) -> Iterator[Record]:
     for path in sorted((storage / "session").rglob("*.json")):
         if wanted is not None and path.stem != wanted:
             continue
-        info, problem = load(path)
-        if problem:
-            yield problem
+        info, problems = load(path)
+        yield from problems
         if not isinstance(info, dict):
             continue
         start = _start(info, path.stem)
@@ -200,15 +196,13 @@ def _read_storage(storage: Path, wanted: str | None) -> Iterator[Record]:
 
 
 def _storage_message(storage: Path, session: OpencodeSession, path: Path, line: int) -> Iterator[Record]:
-    info, problem = load(path)
-    if problem:
-        yield problem
+    info, problems = load(path)
+    yield from problems
     parts: list[Json] = []
     for part_path in _files_in(storage / "part", path.stem):
-        part, problem = load(part_path)
+        part, problems = load(part_path)
         parts.append(part)
-        if problem:
-            yield problem
+        yield from problems
     if isinstance(info, dict):
         yield from message_records(session, {"id": path.stem, **info}, parts, line)
 

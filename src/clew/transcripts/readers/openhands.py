@@ -59,9 +59,8 @@ def _start(state: JsonObject, fallback: str) -> Start:
 
 
 def _read_folder(folder: Path) -> Iterator[Record]:
-    state, problem = load(folder / _STATE)
-    if problem:
-        yield problem
+    state, problems = load(folder / _STATE)
+    yield from problems
     yield _start(state if isinstance(state, dict) else {}, folder.name)
     yield from _read_events(folder / "events")
 
@@ -69,10 +68,9 @@ def _read_folder(folder: Path) -> Iterator[Record]:
 def _read_events(folder: Path) -> Iterator[Record]:
     session = OpenHandsSession()
     for i, path in enumerate(sorted(folder.glob("event-*.json"))):  # event-00012-<id>.json: sorted by number
-        event, problem = load(path)
-        if problem:
-            yield Problem(problem.what, i)
-        elif isinstance(event, dict):
+        event, problems = load(path)
+        yield from (Problem(problem.what, i) for problem in problems)
+        if isinstance(event, dict) and not problems:
             yield from session.event(event, i)
     yield from session.rest()
 
