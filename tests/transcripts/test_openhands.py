@@ -193,6 +193,17 @@ def test_a_conversation_folder_is_read_in_the_order_of_its_events(tmp_path):
         assert tell(records)[3].startswith("problem at 2: event-00002-c.json is not JSON")
 
 
+def test_an_event_with_half_a_surrogate_pair_is_read_and_reported(tmp_path):
+    (tmp_path / "base_state.json").write_text("{}")
+    (tmp_path / "events").mkdir()
+    event = json.dumps(said("a", "user", "done \ud83d"))
+    (tmp_path / "events" / "event-00000-a.json").write_text(event)
+    assert tell(read(open_source(tmp_path)))[1:] == [
+        "problem at 0: event-00000-a.json has half a surrogate pair, replaced",
+        "a user: done \ufffd",
+    ]
+
+
 def test_a_logged_request_is_read_with_its_reply():
     log = {
         "messages": [{"role": "user", "content": "hi, tools: ..."}],

@@ -70,7 +70,7 @@ def _read_events(folder: Path) -> Iterator[Record]:
     for i, path in enumerate(sorted(folder.glob("event-*.json"))):  # event-00012-<id>.json: sorted by number
         event, problems = load(path)
         yield from (Problem(problem.what, i) for problem in problems)
-        if isinstance(event, dict) and not problems:
+        if isinstance(event, dict):
             yield from session.event(event, i)
     yield from session.rest()
 
