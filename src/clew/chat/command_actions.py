@@ -175,13 +175,10 @@ def rules(chat: Chat, _words: str) -> Turn:
     """List the rules in force."""
     rows = []
     for rule in chat.session.pins:
-        origin = (
-            f"[{rule.source.message}] {rule.certainty}: {rule.found_because}" if rule.source else "(by hand)"
-        )
-        rows.append(f'{rule.id:<4} "{rule.quote}" {origin}')
-    yield CommandOutput(
-        "\n".join(rows) or "no rules are in force; /pin sets one, and clew finds those in your messages"
-    )
+        origin = f"[{rule.source.message}] {rule.certainty}: {rule.found_because}" if rule.source else ""
+        rows.append(f'{rule.id:<4} "{rule.quote}" {origin or "(by hand)"}')
+    none = "no rules are in force; /pin sets one, and clew finds those in your messages"
+    yield CommandOutput("\n".join(rows) or none)
 
 
 def remember(chat: Chat, words: str) -> Turn:
@@ -208,9 +205,8 @@ def notes(chat: Chat, _words: str) -> Turn:
 def recall(chat: Chat, words: str) -> Turn:
     """Search all messages."""
     query = require_argument(words, "what to look for", "/recall deploy token")
-    yield CommandOutput(
-        chat.toolset.run("recall_search", {"query": query, "limit": MOST_QUOTED, "where": None}).text
-    )
+    arguments = {"query": query, "limit": MOST_QUOTED, "where": None}
+    yield CommandOutput(chat.toolset.run("recall_search", arguments).text)
 
 
 def expand(chat: Chat, words: str) -> Turn:
