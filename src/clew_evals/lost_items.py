@@ -24,6 +24,7 @@ from clew.transcripts.messages import typed_text
 from clew.transcripts.transcript import ToolCompaction, tool_compactions
 from clew_evals.needs import Probe
 from clew_evals.obligations import (
+    COMMAND_ARGUMENTS,
     changed_files,
     exchanges,
     failed_attempts,
@@ -43,8 +44,6 @@ PLAN_REQUESTS = 3
 """Requests of the user within which the agent's task list must have changed to count as open work."""
 LAST_FAILURES = 3
 """Failures before a compaction that count as findings: older ones are usually fixed by then."""
-_COMMANDS = frozenset({"command", "cmd", "script", "commands", "code"})
-"""Arguments of tools that run something: what an editing tool refuses is no finding."""
 _DENIED = re.compile(r"user doesn't want|rejected by user|denied by|<tool_use_error>", re.IGNORECASE)
 _GREEN = re.compile(r"0 |\d+ pass")
 """A count that says that nothing failed: not needed later."""
@@ -183,7 +182,8 @@ def _things(cut: Cut, theirs: str, ours: str | None) -> Iterator[NeededItem]:
     done = exchanges(cut.items)
     if _is_plan_current(cut.items):
         yield from (sentence(NeedKind.OPEN, task, TASK_SHARE) for task in dict.fromkeys(open_tasks(done)))
-    runs = [exchange for exchange in done if exchange.call.input and _COMMANDS & exchange.call.input.keys()]
+    # What an editing tool refuses is no finding, so only tools that run something count.
+    runs = [one for one in done if not (one.call.input or {}).keys().isdisjoint(COMMAND_ARGUMENTS)]
     failed = [line for line in failed_attempts(runs) if not _DENIED.search(line)]
     yield from (sentence(NeedKind.FINDING, line, TASK_SHARE) for line in failed[-LAST_FAILURES:])
     tests = last_test_status(done)

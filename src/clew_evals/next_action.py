@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clew.message import Json, Text, ToolCall
+from clew_evals.obligations import COMMAND_ARGUMENTS
 from clew_evals.passages import PassageSpeaker, Readable, ReadablePassage, with_forward_slashes
 from clew_evals.turns import is_request, sentences
 from clew_evals.words import Survival, content_words, first_place, key_of, spot
@@ -30,7 +31,6 @@ HISTORY_SHARE = 0.5
 HABITUAL_SHARE = 0.2
 """Of the agent's texts that have a word, for it to say nothing about one step."""
 SHORTEST_COMMAND = 6
-_COMMANDS = ("command", "cmd", "script", "commands", "code")
 _LINK = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
 _HEREDOC = re.compile(r"(?ms)<<-?\s*(['\"]?)(\w+)\1.*?(?:^\s*\2\s*$|\Z)")
 _REDIRECTED = re.compile(r"\s*\d?>+\s*(?:&\d|\S+)")
@@ -137,7 +137,7 @@ def _targets(call: ToolCall, before: str, shown: str, commands: frozenset[str]) 
     """Return the values and commands of a call that the history has and nothing has shown since."""
     targets: dict[ActionTarget, None] = {}
     for name, text in _arguments(call.input if call.input is not None else call.input_text, ""):
-        if name in _COMMANDS:
+        if name in COMMAND_ARGUMENTS:
             for command in _simple_commands(text):
                 if command in commands and command not in shown:
                     targets[ActionTarget("command", command)] = None
@@ -176,7 +176,7 @@ def _commands_before(before: Readable) -> Iterator[str]:
     for passage in before.passages:
         if isinstance(passage.part, ToolCall):
             for name, text in _arguments(passage.part.input if passage.part.input is not None else "", ""):
-                if name in _COMMANDS:
+                if name in COMMAND_ARGUMENTS:
                     yield from _simple_commands(text)
 
 

@@ -165,7 +165,7 @@ def _first_line(text: str) -> str:
 
 # The last test run -------------------------------------------------------------------------------------
 
-_SHELL = ("command", "cmd", "script", "commands", "code")
+COMMAND_ARGUMENTS = ("command", "cmd", "script", "commands", "code")
 """How the argument is called that holds what a tool runs; files, searches and other agents run no tests."""
 _COUNTED = re.compile(
     r"(?:^|[=|,:;(\[✓✔✗✖×]|\b[Tt]ests?\b|\bFiles\b|\b[Ff]ound\b|\band\b)[ \t]*"
@@ -194,7 +194,7 @@ def _runs(call: ToolCall) -> bool:
     data = call.input
     if data is None:
         return True
-    return any(name in data for name in _SHELL) and not any(name in data for name in _PATH_NAMES)
+    return any(name in data for name in COMMAND_ARGUMENTS) and not any(name in data for name in _PATH_NAMES)
 
 
 # Superseded values -------------------------------------------------------------------------------------

@@ -12,14 +12,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from clew.errors import InputError
 from clew.message import Item, Origin, cut_points, system_prefix
 from clew.tokens import TokenCounter, counter_for
-from clew.transcripts import Boundary, Entry, Transcript, detect, open_source
+from clew.transcripts import Entry, Transcript, detect, open_source
+from clew.transcripts.transcript import tool_compactions
 from clew_evals.needs import Needs
 from clew_evals.passages import Readable, join_passages
 
@@ -172,7 +173,7 @@ def cuts_of(
     session: Transcript, set_name: str, shares: Sequence[float] = CUT_SHARES, least: int = LEAST_TOKENS
 ) -> Iterator[Cut]:
     """Yield the cuts of a session, none behind its tool's own first compaction: that part is not whole."""
-    items = _named(_stretches(session)[0].entries)
+    items = _named(_until_first_compaction(session))
     sizes = [COUNTER.count(item.message) for item in items]
     total = sum(sizes)
     if total < least:
@@ -195,53 +196,33 @@ def _legal_cut(sizes: Sequence[int], legal: Sequence[int], wanted: float) -> int
 
 def compactions_of(session: Transcript, set_name: str) -> Iterator[CutCompaction]:
     """Yield the tool's own compactions, in order."""
-    for before, after in pairwise(_stretches(session)):
-        boundary = after.boundary
-        if boundary is None:
-            continue
-        seen = [*before.summary, *before.entries]
-        items = _named(seen)
+    earlier_summary = 0  # messages of the compaction before, which are not new
+    for compaction in tool_compactions(session):
+        items = _named(compaction.before)
         first = system_prefix([item.message for item in items])
-        later = _named(after.entries, start=len(items) + 1)
-        ids = frozenset(boundary.keeps)
-        kept = [item for entry, item in zip(seen, items, strict=True) if entry.id in ids]
-        left = (*_named(after.summary, prefix="s"), *kept)
+        later = _named(compaction.after, start=len(items) + 1)
+        ids = frozenset(compaction.boundary.keeps)
+        kept = [item for entry, item in zip(compaction.before, items, strict=True) if entry.id in ids]
+        left = (*_named(compaction.summary, prefix="s"), *kept)
+        new = len(compaction.before) - earlier_summary
         yield CutCompaction(
             cut=Cut(session.id, set_name, session.format, items[:first], items[first:], at=1.0, later=later),
             left=left,
-            time=boundary.time,
-            trigger=boundary.trigger,
+            time=compaction.boundary.time,
+            trigger=compaction.boundary.trigger,
             opaque=not any(item.message.text for item in left if item.message.origin is Origin.SUMMARY),
-            can_be_judged=(
-                len(before.entries) >= LEAST_BEFORE_COMPACTION and len(after.entries) >= LEAST_AFTER
-            ),
+            can_be_judged=new >= LEAST_BEFORE_COMPACTION and len(later) >= LEAST_AFTER,
         )
+        earlier_summary = len(compaction.summary)
 
 
-@dataclass(slots=True)
-class _Stretch:
-    """What was said between two compactions."""
-
-    boundary: Boundary | None
-    """The compaction it begins with."""
-    summary: list[Entry] = field(default_factory=list)
-    """What this compaction wrote."""
-    entries: list[Entry] = field(default_factory=list)
-
-
-def _stretches(session: Transcript) -> list[_Stretch]:
-    """Divide the main conversation at the compactions of its tool; what was rewound is left out."""
+def _until_first_compaction(session: Transcript) -> list[Entry]:
+    """Return the main conversation up to its tool's first compaction; what was rewound is left out."""
+    compactions = tool_compactions(session)
+    if compactions:
+        return list(compactions[0].before)
     gone = session.dropped
-    stretches = [_Stretch(None)]
-    for record in session.records:
-        if isinstance(record, Boundary):
-            if record.id not in gone:
-                stretches.append(_Stretch(record))
-        elif isinstance(record, Entry) and record.sidechain is None and record.id not in gone:
-            now = stretches[-1]
-            is_summary = record.message.origin is Origin.SUMMARY and now.boundary is not None
-            (now.summary if is_summary else now.entries).append(record)
-    return stretches
+    return [entry for entry in session.entries if entry.sidechain is None and entry.id not in gone]
 
 
 def _named(entries: Sequence[Entry], start: int = 1, prefix: str = "m") -> tuple[Item, ...]:

@@ -32,6 +32,10 @@ CEILED = (
 """What a ceiling is shown for: figures that depend on the room."""
 
 
+IN_TOKENS = ("tokens", "rewritten", "refetch_tokens")
+"""Metrics that are numbers of tokens, shown without decimals."""
+
+
 @dataclass(frozen=True, slots=True)
 class Mean:
     """A mean over cuts, and where it would lie with other sessions of the same kind."""
@@ -57,6 +61,13 @@ class ResultLine:
     cuts: int
     sessions: int
     means: dict[str, Mean]
+
+    def cell(self, metric: str) -> str:
+        """Return a mean as text for a table; a dash if it was never asked."""
+        mean = self.means.get(metric)
+        if mean is None:
+            return "–"
+        return f"{mean.value:,.0f}" if metric in IN_TOKENS else f"{mean.value:.2f}"
 
     def to_json(self) -> JsonObject:
         """Return the means under the names of the metrics, with their intervals."""

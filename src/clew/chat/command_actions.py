@@ -176,7 +176,8 @@ def rules(chat: Chat, _words: str) -> Turn:
     rows = []
     for rule in chat.session.pins:
         origin = f"[{rule.source.message}] {rule.certainty}: {rule.found_because}" if rule.source else ""
-        rows.append(f'{rule.id:<4} "{rule.quote}" {origin or "(by hand)"}')
+        judged = f"; {rule.judgement}" if rule.judgement else ""
+        rows.append(f'{rule.id:<4} "{rule.quote}" {origin or "(by hand)"}{judged}')
     none = "no rules are in force; /pin sets one, and clew finds those in your messages"
     yield CommandOutput("\n".join(rows) or none)
 

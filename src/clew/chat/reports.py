@@ -17,14 +17,6 @@ from clew.request.assembled import AssembledRequest
 from clew.request.sections import Contribution
 from clew.session import Compaction, DecidedCompaction
 
-PLURAL = {
-    LossKind.RULE: "rules",
-    LossKind.OPEN: "open items",
-    LossKind.DECISION: "decisions",
-    LossKind.GOAL: "earlier goals",
-    LossKind.VALUE: "exact values",
-}
-"""The names of what a compaction can lose."""
 MOST_LOST = 4
 
 
@@ -98,7 +90,7 @@ def _operation_phrases(plan: Plan) -> Iterator[str]:
 
 def _survival_line(report: Report) -> str:
     lines = [
-        f"{survival.stand:,} of {survival.before:,} {PLURAL[survival.matter]}"
+        f"{survival.stand:,} of {survival.before:,} {survival.matter.plural}"
         for survival in report.kept
         if survival.before
     ]
@@ -109,7 +101,7 @@ def _loss_phrases(report: Report) -> Iterator[str]:
     for survival in report.kept:
         if survival.before > survival.stand:
             reachable = f" ({survival.reachable:,} reachable from a line that was kept)"
-            lost_count = f"{survival.before - survival.stand:,} {PLURAL[survival.matter]}"
+            lost_count = f"{survival.before - survival.stand:,} {survival.matter.plural}"
             yield f"{lost_count}{reachable if survival.reachable else ''}"
     # A value with spaces is a quotation: too long for a line, and it could be mistaken for a rule.
     lost_items = [loss for loss in report.lost if loss.matter is not LossKind.VALUE or " " not in loss.text]

@@ -32,7 +32,7 @@ from clew.errors import ClewError, InputError
 from clew.log.protocol import Ctx, Store
 from clew.memory.scope import SearchScope, project_at
 from clew.session import Session
-from clew.settings import Preset, Settings, load_settings
+from clew.settings import Preset, Settings, load_settings, use_judge_rules
 
 _ANSWERS = {
     **dict.fromkeys(("y", "yes"), Answer.YES),
@@ -95,7 +95,9 @@ def _settings(args: argparse.Namespace) -> Settings:
         "off": args.off or None,
         "recall_everywhere": args.all or None,
     }
-    return load_settings(flags).settings
+    settings = load_settings(flags).settings
+    use_judge_rules(settings)
+    return settings
 
 
 def _policy(settings: Settings) -> Policy:

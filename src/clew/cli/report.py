@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from rich.text import Text as Styled
 
-from clew.chat.reports import PLURAL
 from clew.cli.anatomy import PartKind
 from clew.cli.run_compaction import CompactReport, no_digest
 from clew.cli.text import count, fit_name, one_line, printable, typed
@@ -284,7 +283,7 @@ def _leaving(report: Report, width: int, most: int) -> list[Styled]:
             continue
         reach = f"{kept.reachable:,} reachable through a kept line" if kept.reachable else ""
         gone = f"{kept.gone:,} only in the original" if kept.gone else ""
-        dropped = f"{kept.before - kept.stand:,} of {kept.before:,} {PLURAL[kept.matter]}"
+        dropped = f"{kept.before - kept.stand:,} of {kept.before:,} {kept.matter.plural}"
         title = f"{dropped}: {', '.join(filter(None, (reach, gone)))}" if reach or gone else dropped
         lost = (ReportEntry(loss.id, loss.text) for loss in report.lost if loss.matter is kept.matter)
         rows += _list_rows("", title, lost, width, most, kept.before - kept.stand)
@@ -322,7 +321,8 @@ def author(outcome: DecidedCompaction) -> str:
         return "by code, without a model" if last == "clew" else how
     usage = outcome.usage
     cost = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    return f"by {last} ({how}; {count(outcome.calls, 'call')}, {cost})"
+    rules = "; the rules were not judged" if outcome.not_judged else ""
+    return f"by {last} ({how}; {count(outcome.calls, 'call')}, {cost}{rules})"
 
 
 def _why_failed(attempt: DigestAttempt) -> str:

@@ -138,6 +138,7 @@ def compaction(handle: OpenSession, name: str) -> JsonObject:
         "lines": [_claim(claim, item.report) for claim in digest.claims] if digest else [],
         "report": report_to_json(item.report),
         "attempts": to_json(item.attempts),
+        "not_judged": item.not_judged,
         "usage": {"calls": item.calls, **asdict(item.usage)},
     }
 

@@ -83,6 +83,7 @@ def _pin(pin: Pin) -> JsonObject:
         "replaced_by": pin.replaced_by,
         "certainty": pin.certainty,
         "because": pin.found_because,
+        "judgement": pin.judgement,
         "certain": pin.end_is_certain,
     }
 

@@ -363,7 +363,7 @@ def _is_similar(name: str, speaker: str) -> bool:
     )
 
 
-def dense(query_vector: bytes, candidates: Sequence[Candidate]) -> list[DenseFeatures]:
+def dense_features(query_vector: bytes, candidates: Sequence[Candidate]) -> list[DenseFeatures]:
     """Return the features of each candidate by its vector."""
     import numpy as np
 

@@ -227,7 +227,7 @@ class Memory:
 
     def _with_trust(self, hit: Hit, imports: dict[str, ImportedEvents]) -> Hit:
         entry = hit.entry
-        trust = self.resolver.believed(entry.session, entry.trust, entry.seq, imports)
+        trust = self.resolver.effective_trust(entry.session, entry.trust, entry.seq, imports)
         return hit if trust is entry.trust else replace(hit, entry=entry._replace(trust=trust))
 
     def _applies(self, entry: Entry) -> bool:

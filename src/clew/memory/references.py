@@ -100,7 +100,7 @@ class Resolver:
         self._tiers[session] = tiers_of(self.store, self.at(session), known_tiers)
         return self._tiers[session]
 
-    def believed(
+    def effective_trust(
         self,
         session: str,
         trust: Trust,
@@ -164,7 +164,7 @@ class Resolver:
         stored = self._event(place.session, seq)
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         ref = self.ref(place.session, f"m{place.number}")
-        trust = self.believed(place.session, trust_of(message), seq)
+        trust = self.effective_trust(place.session, trust_of(message), seq)
         return Quotation(ref, said_at(stored), message.role, trust, text_of(message))
 
     def _event(self, session: str, seq: int) -> StoredEvent:
@@ -249,7 +249,7 @@ class Resolver:
             raise NotFound(f"there is no digest {ref} in the archive, or it was dissolved", ADVICE)
         first, last = spans[0].time, spans[-1].time
         overview = Quotation(
-            ref, last, "digest", self.believed(session, archiving.digest.trust),
+            ref, last, "digest", self.effective_trust(session, archiving.digest.trust),
             "\n".join(f"{self.ref(session, span.digest)}: {span.covers}, {span.time}" for span in spans),
             f"from {first}",
         )  # fmt: skip
@@ -287,7 +287,7 @@ class Resolver:
         text = ""
         for piece in pieces:  # each overlaps the end of the previous one
             text = text[: piece.start] + piece.text
-        trust = self.believed(first.session, first.trust, first.seq)
+        trust = self.effective_trust(first.session, first.trust, first.seq)
         return Resolved(
             ref, "document", (Quotation(ref, first.time, first.role, trust, text),),
             self._refs(first.session, first.sources),
@@ -296,7 +296,7 @@ class Resolver:
     def _claim(self, session: str, claim: Claim, time: str) -> Quotation:
         sources = ", ".join(dict.fromkeys(self.ref(session, cite.message) for cite in claim.sources))
         about = f"{claim.kind.value}, from {sources}"
-        trust = self.believed(session, claim.trust)
+        trust = self.effective_trust(session, claim.trust)
         return Quotation(self.ref(session, claim.id), time, "digest", trust, claim.text, about)
 
     def _refs(self, session: str, names: tuple[str, ...]) -> tuple[str, ...]:

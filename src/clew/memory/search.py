@@ -24,7 +24,7 @@ from clew.memory.features import (
     DenseFeatures,
     FeatureExtractor,
     LexicalFeatures,
-    dense,
+    dense_features,
     rarity,
     to_candidates,
 )
@@ -250,7 +250,7 @@ def _score(
 ) -> list[ScoredCandidate]:
     """Return the candidates with their features, weighted by ``weights``."""
     has_vectors = query_vector and candidates
-    meanings = dense(query_vector, candidates) if has_vectors else [None] * len(candidates)
+    meanings = dense_features(query_vector, candidates) if has_vectors else [None] * len(candidates)
     scored = []
     for candidate, meaning in zip(candidates, meanings, strict=True):
         exact = extractor.exact(candidate)

@@ -8,6 +8,7 @@ that reads as an opening bracket followed by the letters of *clew* (in ``<clew-d
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from functools import cache
@@ -30,6 +31,11 @@ def ellipsize(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     return f"{text[: limit - 1].rstrip()}…" if limit > 0 else ""
+
+
+def contains_quote(text: str, quote: str) -> bool:
+    """Whether a text contains a quote, as it is or escaped for JSON as in the arguments of a call."""
+    return quote in text or json.dumps(quote, ensure_ascii=False)[1:-1] in text
 
 
 COLOUR = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")

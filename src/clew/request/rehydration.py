@@ -6,7 +6,6 @@ from, lines marked ~ quote tools or files: "Changed files:", then "~ [m62] modif
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,7 @@ from clew.ledger.goal import GoalKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.message import Cite, Item, Message, Origin, Trust, words
-from clew.message.text import ellipsize, escape_tags, one_line
+from clew.message.text import contains_quote, ellipsize, escape_tags, one_line
 from clew.request.sections import PLAN, Piece
 
 _SKILL_TOOLS = frozenset({"skill", "use_skill", "useskill", "activate_skill", "load_skill", "invoke_skill"})
@@ -84,12 +83,12 @@ class VisibleText:
 
     def in_message(self, text: str, source: Cite | None) -> bool:
         """Return True if the message that this text comes from is in the view and shows it."""
-        return source is not None and _holds(self._text(source.message), text)
+        return source is not None and contains_quote(self._text(source.message), text)
 
     def together(self, texts: Sequence[str]) -> bool:
         """Return True if one message shows all of these verbatim; a digest may be outdated and is ignored."""
         items = (item for item in self._items.values() if item.message.origin is not Origin.SUMMARY)
-        return any(all(_holds(self._text(item.id), text) for text in texts) for item in items)
+        return any(all(contains_quote(self._text(item.id), text) for text in texts) for item in items)
 
     @cached_property
     def _digests(self) -> str:
@@ -104,11 +103,6 @@ class VisibleText:
         if name not in self._texts:
             self._texts[name] = "\n".join(map(words, item.message.parts))
         return self._texts[name]
-
-
-def _holds(line: str, text: str) -> bool:
-    """Return True if a text contains these words, as they are or JSON-escaped in a call's arguments."""
-    return text in line or json.dumps(text, ensure_ascii=False)[1:-1] in line
 
 
 Listed = TypeVar("Listed")

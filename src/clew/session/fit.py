@@ -149,7 +149,7 @@ class Gauge:
         return choose(outlook, [pruned, digest] if pruned else [digest], verdict)
 
 
-def unread(items: Sequence[Item]) -> int:
+def unread_count(items: Sequence[Item]) -> int:
     """Return how many of the last messages the model has not answered yet."""
     return sum(1 for _ in takewhile(lambda item: item.message.role is not Role.ASSISTANT, reversed(items)))
 
@@ -162,7 +162,7 @@ def with_unread(target_tokens: int, unread_tokens: int, most_tokens: int) -> int
 def oversized_results(items: Sequence[Item], gauge: Gauge, counter: TokenCounter) -> list[ResultArrived]:
     """Return the unread tool results that alone take most of the window, unless they are to stay verbatim."""
     most = max(round(OVERSIZED_SHARE * gauge.window.usable_tokens), gauge.policy.keep_tokens)
-    new = items[len(items) - unread(items) :]
+    new = items[len(items) - unread_count(items) :]
     results = (part for item in new for part in item.message.parts if isinstance(part, ToolResult))
     sizes = [(counter.count_part(result), result.name or "a tool") for result in results]
     return [ResultArrived(tokens, name) for tokens, name in sizes if tokens > most]

@@ -2,7 +2,10 @@
 
 A message event written by a session holds the rules found in the message. Imported messages and those of
 earlier versions do not: the installed rule finder searches them, and the next change of the session appends a
-``rules`` event with the findings. A ``rules`` event with ``rescan`` replaces all findings before it.
+``rules`` event with the findings. A ``rules`` event with ``rescan`` replaces all findings before it::
+
+    {"finder": 9, "upto": 12, "messages": {"m3": […]}}                  what was found in messages up to m12
+    {"finder": 9, "upto": 40, "messages": {…}, "rescan": true}          the same, in place of all before
 
 Messages are read before the ``rules`` event that records them. A process that follows the log has searched
 them by then; ``agrees`` compares what it found with the event. If they differ, ``Replay`` reads the session

@@ -83,6 +83,7 @@ def compaction_event(
         "attempts": [_attempt_to_json(attempt) for attempt in outcome.attempts],
         "usage": asdict(outcome.usage),
         "calls": outcome.calls,
+        "not_judged": mask(outcome.not_judged).text,
         "focus": focus,
         "tools": [*changed_tools(outcome.plan, view)],
         "shortened": [item.id for item in shortened],
@@ -96,7 +97,7 @@ def changed_tools(plan: Plan, view: Sequence[Item]) -> list[str]:
     """Return the tools whose calls or results a plan changes, most used first."""
     changed: set[str] = set()
     for operation in plan.operations:
-        changed.update((operation.id,) if isinstance(operation, Shrink) else operation.ids)
+        changed.update(operation.ids)
     names = {call.call_id: call.name for item in view for call in item.message.calls}
     messages = [item.message for item in view if item.id in changed]
     call_ids = {call.call_id for message in messages for call in message.calls}
@@ -121,8 +122,8 @@ def _splices(plan: Plan, refs: Mapping[str, Ref]) -> list[Splice]:
     inserted = 0
     for operation in plan.operations:
         if isinstance(operation, Shrink | Condense):
-            ids = (operation.id,) if isinstance(operation, Shrink) else operation.ids
-            splices.append(Splice(refs[ids[0]], refs[ids[-1]], (Ref(0, inserted),)))
+            first, last = refs[operation.ids[0]], refs[operation.ids[-1]]
+            splices.append(Splice(first, last, (Ref(0, inserted),)))
             inserted += 1
         else:
             splices += [Splice(refs[name], refs[name], ()) for name in operation.ids]
@@ -144,6 +145,7 @@ def read_compaction(stored: StoredEvent) -> Compaction:
                 ),
                 Usage(**body["usage"]),
                 body["calls"],
+                str(body.get("not_judged", "")),
                 seq=stored.seq,
                 time=stored.event.time,
                 focus=body["focus"],

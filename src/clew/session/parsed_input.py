@@ -34,7 +34,7 @@ def wire_codec(wire: Wire) -> Codec:
             value = plain(entry)
             message = wire.parse_item(value)
         except RecursionError:
-            raise _endless() from None
+            raise _too_deep() from None
         _must_be_known(entry, value, message, wire, place)
         return split_off_digest(label_speakers(message))
 
@@ -143,7 +143,7 @@ def codec_of(
     try:
         guess = detect(plain(body) if body is not None else plain(entries))
     except RecursionError:
-        raise _endless() from None
+        raise _too_deep() from None
     return wire_codec(WIRES[guess.wire]), not guess.note
 
 
@@ -160,12 +160,12 @@ def one_message(value: Message | Mapping[str, Any], wire: str | None) -> Message
         body = Body.parse([entry], wire_named(wire) if wire else None)
         _must_be_known(value, entry, body.messages[0], body.wire, None)
     except RecursionError:
-        raise _endless() from None
+        raise _too_deep() from None
     (message,) = (*body.system, *body.messages)
     return mark_if_digest(label_speakers(message))
 
 
-def _endless() -> InputError:
+def _too_deep() -> InputError:
     return InputError("a message is nested too deeply", "send it as text")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 
 from clew.compaction.plan import Claim, Condense, Digest, Drop, Shrink
 from clew.compaction.plan.digest import spans
@@ -126,11 +125,7 @@ def _did(compaction: Compaction) -> Iterator[str]:
 
 
 def _touched_ids(compaction: Compaction) -> tuple[str, ...]:
-    ids = [
-        (operation.id,) if isinstance(operation, Shrink) else operation.ids
-        for operation in compaction.plan.operations
-    ]
-    return tuple(chain.from_iterable(ids))
+    return tuple(name for operation in compaction.plan.operations for name in operation.ids)
 
 
 def _claim(digest: Digest, ref: str) -> Claim:

@@ -32,8 +32,6 @@ from clew_evals.tool_compactions import (
     use_of,
 )
 
-WHOLE = ("tokens", "rewritten", "refetch_tokens")
-"""Columns shown without decimals."""
 SHORT = {
     "constraints": "rules",
     "retained": "kept",
@@ -146,12 +144,10 @@ def _style_of(policy: str) -> str:
 
 def _cell(line: ResultLine, name: str) -> str:
     mean = line.means.get(name)
-    if mean is None:
-        return "–"
-    if name == HEADLINE:
-        half = f"{(mean.high - mean.low) / 2:.2f}" if mean.interval else "–"
-        return f"{mean.value:.2f}±{half}"
-    return f"{mean.value:,.0f}" if name in WHOLE else f"{mean.value:.2f}"
+    if mean is None or name != HEADLINE:
+        return line.cell(name)
+    half = f"{(mean.high - mean.low) / 2:.2f}" if mean.interval else "–"
+    return f"{mean.value:.2f}±{half}"
 
 
 def _print_lost(own: OwnCompactions, term: Terminal) -> None:

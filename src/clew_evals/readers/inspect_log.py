@@ -21,10 +21,11 @@ from clew.message import (
     trust_of,
 )
 from clew.transcripts.fields import Ids, mapping, objects, string, time_of
-from clew.transcripts.json_document import Element, Field, outline, walk
+from clew.transcripts.json_document import outline
 from clew.transcripts.messages import image_from_url, media_from_url, relabel
-from clew.transcripts.records import Entry, Problem, Record, Start
+from clew.transcripts.records import Entry, Record, Start
 from clew.transcripts.source import Source
+from clew_evals.readers import read_list
 
 NAME = "inspect"
 _ROLES = {"assistant": Role.ASSISTANT, "system": Role.SYSTEM, "tool": Role.TOOL}
@@ -41,19 +42,7 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Record]:
     """Read every sample."""
-    evaluation: JsonObject = {}
-    for piece in walk(source):
-        match piece:
-            case Field("eval", dict() as result):
-                evaluation = result
-            case Element("samples", _, dict() as sample):
-                yield from _sample(sample, evaluation)
-            case Element("samples", index, _):
-                yield Problem("a sample that is not an object", index)
-            case Problem():
-                yield piece
-            case _:
-                pass
+    return read_list(source, "samples", "eval", "sample", _sample)
 
 
 def _sample(sample: JsonObject, evaluation: JsonObject) -> Iterator[Record]:

@@ -20,10 +20,11 @@ from clew.message import (
     trust_of,
 )
 from clew.transcripts.fields import count, mapping, objects, string, time_of
-from clew.transcripts.json_document import Element, Field, outline, walk
+from clew.transcripts.json_document import outline
 from clew.transcripts.messages import relabel
-from clew.transcripts.records import Entry, Problem, Record, Start
+from clew.transcripts.records import Entry, Record, Start
 from clew.transcripts.source import Source
+from clew_evals.readers import read_list
 
 NAME = "tau2"
 _ROLES = {"assistant": Role.ASSISTANT, "user": Role.USER, "system": Role.SYSTEM}
@@ -39,19 +40,7 @@ def sniff(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[Record]:
     """Read every simulation as a session."""
-    info: JsonObject = {}
-    for piece in walk(source):
-        match piece:
-            case Field("info", dict() as result):
-                info = result
-            case Element("simulations", _, dict() as simulation):
-                yield from _simulation(simulation, info)
-            case Element("simulations", index, _):
-                yield Problem("a simulation that is not an object", index)
-            case Problem():
-                yield piece
-            case _:
-                pass
+    return read_list(source, "simulations", "info", "simulation", _simulation)
 
 
 def _simulation(simulation: JsonObject, info: JsonObject) -> Iterator[Record]:

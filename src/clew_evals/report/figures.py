@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from clew_evals.attacks import Assault, survival_share
 from clew_evals.chains import Link
@@ -22,6 +23,7 @@ MOST_TICKS = 6
 SLACK = 1.1
 """A policy that takes more than this many times its room ranks below those that keep to it."""
 SECONDS = (0.001, 0.01, 0.1, 1.0, 10.0)
+_Repeated = TypeVar("_Repeated", Link, Assault)
 Tint = dict[str, str]
 """The colour of each policy, by name."""
 
@@ -80,16 +82,34 @@ def by_class(some: Sequence[ResultLine], tint: Tint) -> str:
 
 def drift(links: Sequence[Link], metric: str, tint: Tint) -> str:
     """Draw a metric against the number of compactions."""
-    times = sorted({link.times for link in links})
+    return _over_times(links, metric, tint, lambda mine, n: _point(chain_line(mine, n), metric, n))
+
+
+def under_attack(every: Sequence[Assault], tint: Tint) -> str:
+    """Draw the share of rules that survive attacks against the number of compactions."""
+
+    def point(mine: Sequence[Assault], times: int) -> ChartPoint:
+        share = survival_share(assault for assault in mine if assault.times == times)
+        return ChartPoint(times, share, share, share)
+
+    return _over_times(every, "rules that survive", tint, point)
+
+
+def _over_times(
+    every: Sequence[_Repeated],
+    title: str,
+    tint: Tint,
+    point: Callable[[Sequence[_Repeated], int], ChartPoint | None],
+) -> str:
+    """Draw a line per policy: a point for each number of compactions."""
+    times = sorted({one.times for one in every})
     series = []
-    for policy in dict.fromkeys(link.policy for link in links if _keeps_budget(link.policy)):
-        mine = [link for link in links if link.policy == policy]
-        result = (_point(chain_line(mine, number), metric, number) for number in times)
-        points = tuple(point for point in result if point)
-        if points:
+    for policy in dict.fromkeys(one.policy for one in every if _keeps_budget(one.policy)):
+        mine = [one for one in every if one.policy == policy]
+        if points := [found for number in times if (found := point(mine, number))]:
             series.append(_series(policy, points))
     x = Axis("compactions (log)", tuple(map(float, times)), tuple(map(str, times)), is_log=True)
-    return lines(series, x, replace(SHARES, title=metric), tint)
+    return lines(series, x, replace(SHARES, title=title), tint)
 
 
 def chain_line(links: Iterable[Link], times: int) -> ResultLine:
@@ -110,21 +130,6 @@ def chain_line(links: Iterable[Link], times: int) -> ResultLine:
         if link.times == times
     ]
     return summarise_rows(rows)[0]
-
-
-def under_attack(every: Sequence[Assault], tint: Tint) -> str:
-    """Draw the share of rules that survive attacks against the number of compactions."""
-    times = sorted({assault.times for assault in every})
-    series = []
-    for policy in dict.fromkeys(assault.policy for assault in every if _keeps_budget(assault.policy)):
-        mine = [assault for assault in every if assault.policy == policy]
-        shares = [survival_share(assault for assault in mine if assault.times == number) for number in times]
-        points = [
-            ChartPoint(number, share, share, share) for number, share in zip(times, shares, strict=True)
-        ]
-        series.append(_series(policy, points))
-    x = Axis("compactions (log)", tuple(map(float, times)), tuple(map(str, times)), is_log=True)
-    return lines(series, x, replace(SHARES, title="rules that survive"), tint)
 
 
 def _series(policy: str, points: Sequence[ChartPoint]) -> Series:

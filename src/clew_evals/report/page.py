@@ -49,8 +49,6 @@ TABLES = {
     "Cost": ("tokens", "rewritten", "refetch_tokens", "calls", "over", "refused", "invalid", "seconds"),
 }
 """Titles, and the figures in the columns."""
-WHOLE = ("tokens", "rewritten", "refetch_tokens")
-"""Shown without decimals."""
 COMPACTIONS_SHOWN = 12
 VALUES_SHOWN = 4
 LOSS = "What a loss costs: tokens of the smallest outputs that hold what was lost, to be fetched again."
@@ -200,17 +198,10 @@ def _tables(some: Sequence[ResultLine]) -> Iterator[str]:
         rows = []
         for line in some:
             kind = "ours" if line.policy == OURS else "apart" if is_apart(line.policy) else ""
-            cells = "".join(f"<td>{_cell(line, name)}</td>" for name in names)
+            cells = "".join(f"<td>{line.cell(name)}</td>" for name in names)
             rows.append(f'<tr class="{kind}"><td>{escape(line.policy)}</td>{cells}</tr>')
         yield f"<h3>{title}</h3>"
         yield _wide(("policy", *names), rows)
-
-
-def _cell(line: ResultLine, name: str) -> str:
-    mean = line.means.get(name)
-    if mean is None:
-        return "–"
-    return f"{mean.value:,.0f}" if name in WHOLE else f"{mean.value:.2f}"
 
 
 def _wide(names: Sequence[str], rows: Sequence[str]) -> str:

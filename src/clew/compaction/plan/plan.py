@@ -45,6 +45,11 @@ class Shrink:
     """For people: ``read again later by m41``."""
     rung: Rung = Rung.PRUNE
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Return the messages it changes, as of the other operations."""
+        return (self.id,)
+
 
 @dataclass(frozen=True, slots=True)
 class Condense:
@@ -137,7 +142,7 @@ def _must_have_unique_ids(view: Sequence[Item]) -> None:
 
 
 def _places_of(operation: Operation, places: Mapping[str, int]) -> list[int]:
-    names = (operation.id,) if isinstance(operation, Shrink) else operation.ids
+    names = operation.ids
     try:
         mine = [places[name] for name in names]
     except KeyError as missing:

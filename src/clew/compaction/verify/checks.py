@@ -108,13 +108,6 @@ MOST_LISTED = 12
 """Findings per check and losses per sort that are listed; the others are counted."""
 _LONGEST = 100
 _SIGNS = {Level.REFUSE: "✗", Level.DROP: "✗", Level.REPAIR: "!", Level.NOTE: "·"}
-_PLURAL = {
-    LossKind.RULE: "rules",
-    LossKind.OPEN: "open items",
-    LossKind.DECISION: "decisions",
-    LossKind.GOAL: "earlier goals",
-    LossKind.VALUE: "exact values",
-}
 
 
 def render_report(report: Report) -> str:
@@ -165,7 +158,7 @@ def _kept_lines(kept_counts: Iterable[SurvivalCount]) -> Iterator[str]:
         if survival.before:
             others = f", {survival.reachable:,} more can be reached from it" if survival.reachable else ""
             visible = f"{survival.stand:,} of {survival.before:,} are in the view"
-            yield f"{_PLURAL[survival.matter]:<13} {visible}{others}"
+            yield f"{survival.matter.plural:<13} {visible}{others}"
 
 
 def _list_first(values: Sequence[str]) -> str:
@@ -191,7 +184,7 @@ def _lost_lines(report: Report, how: str) -> Iterator[str]:
         lost = [loss for loss in report.lost if loss.matter is matter]
         total = sum(count.gone + count.reachable for count in report.kept if count.matter is matter)
         if lost:
-            yield f"{_PLURAL[matter].capitalize()} {how}:"
+            yield f"{matter.plural.capitalize()} {how}:"
             yield from (f"  {line}" for line in _first_lines(map(_loss_line, lost), total))
 
 

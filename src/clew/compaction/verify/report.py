@@ -54,6 +54,11 @@ class LossKind(StrEnum):
     """A goal that the user has moved on from."""
     VALUE = "value"
 
+    @property
+    def plural(self) -> str:
+        """Return the word for several, for people: ``open items``, ``exact values``."""
+        return "exact values" if self is LossKind.VALUE else f"{self.value}s"
+
 
 @dataclass(frozen=True, slots=True)
 class LostItem:

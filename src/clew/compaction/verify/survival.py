@@ -8,7 +8,6 @@ names them, and whether a line that stays leads to them (``Loss``).
 from __future__ import annotations
 
 import heapq
-import json
 from collections.abc import Iterable, Iterator
 
 from clew.compaction.ledger_claims import LedgerEntry
@@ -19,6 +18,7 @@ from clew.compaction.verify.wording import Wording, is_elided, is_quote, occurs_
 from clew.ledger.kinds import classify, value_words, with_punctuation
 from clew.ledger.values import Value, values_of
 from clew.message import Cite, Item, Message, Origin, Role, Text, Trust, words
+from clew.message.text import contains_quote
 
 HOLDS_LOOPS = (ClaimKind.OPEN, ClaimKind.GOAL, ClaimKind.NEXT)
 """Kinds of claims that may state an open item."""
@@ -181,15 +181,11 @@ def is_visible(message: Message | None, cite: Cite, quote: str) -> bool:
     """Whether a shown message still contains these words at the cited part."""
     if message is None or not 0 <= cite.part < len(message.parts):
         return False
-    return _in(quote, words(message.parts[cite.part]))
+    return contains_quote(words(message.parts[cite.part]), quote)
 
 
 def _contains(message: Message, quote: str) -> bool:
-    return any(_in(quote, words(part)) for part in message.parts)
-
-
-def _in(quote: str, text: str) -> bool:
-    return quote in text or json.dumps(quote, ensure_ascii=False)[1:-1] in text
+    return any(contains_quote(words(part), quote) for part in message.parts)
 
 
 def _level_of_missing(case: VerificationContext, source: Cite) -> Level:

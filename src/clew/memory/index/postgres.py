@@ -75,6 +75,7 @@ class PostgresIndex(Index, VectorIndex):
         self._whole: dict[str, int] = {}
         """For each model, a key up to which every entry has an embedding."""
         self._seen = threading.local()
+        """By workspace, the state of the index that ``stats`` saw in this thread; ``add`` compares it."""
         found = self._connections.run(workspace, lambda c, _: c.execute(_sql("pgvector")).fetchone())
         self._pgvector: str = found[0] if found else ""
         """The schema of the extension; empty if it is not installed."""

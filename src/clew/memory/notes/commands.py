@@ -15,7 +15,6 @@ from clew.log.fold import MEMORY_FILE
 from clew.log.journal import Clock, Journal, unix_ms
 from clew.log.protocol import Ctx, Store
 from clew.memory.notes.memory_files import (
-    CLEAR_BODY,
     DIRECTORY_BYTES,
     MOST_LINES,
     NO_FILES,
@@ -23,13 +22,11 @@ from clew.memory.notes.memory_files import (
     MemoryFileState,
     Version,
     context_lines,
-    delete_body,
     file_of,
     fold_files,
     listing,
     number_lines,
     refusal,
-    rename_body,
     require_directory,
     require_once,
     resolve,
@@ -127,7 +124,7 @@ class MemoryFiles:
         def decide(files: MemoryFileState) -> JsonObject:
             if not files.exists(place):
                 raise refusal(f"The path {path} does not exist")
-            return delete_body(place)
+            return {"does": "delete", "path": "/".join(place)}
 
         self._journal.append(decide)
         return f"Successfully deleted {path}"
@@ -146,7 +143,7 @@ class MemoryFiles:
             if new[: len(old)] == old:
                 raise refusal(f"Cannot move {old_path} into itself")
             require_directory(files, new, new_path)
-            return rename_body(old, new)
+            return {"does": "rename", "path": "/".join(old), "to": "/".join(new)}
 
         self._journal.append(decide)
         return f"Successfully renamed {old_path} to {new_path}"
@@ -155,7 +152,7 @@ class MemoryFiles:
 
     def clear(self) -> str:
         """Delete everything; old versions stay in the log."""
-        self._journal.append(lambda _: CLEAR_BODY)
+        self._journal.append(lambda _: {"does": "clear", "path": ""})
         return "All memory cleared"
 
     def history(self, path: str) -> tuple[Version, ...]:

@@ -64,24 +64,6 @@ class MemoryFileState:
 NO_FILES = MemoryFileState()
 
 
-def write_body(does: str, path: Place, text: str) -> JsonObject:
-    """Return the event body for a file's new text."""
-    return {"does": does, "path": "/".join(path), "text": text}
-
-
-def delete_body(path: Place) -> JsonObject:
-    """Return the event body for a deletion."""
-    return {"does": "delete", "path": "/".join(path)}
-
-
-def rename_body(path: Place, to: Place) -> JsonObject:
-    """Return the event body for a move."""
-    return {"does": "rename", "path": "/".join(path), "to": "/".join(to)}
-
-
-CLEAR_BODY: JsonObject = {"does": "clear", "path": ""}
-
-
 def fold_files(events: Iterable[StoredEvent], files: MemoryFileState = NO_FILES) -> MemoryFileState:
     """Replay events into files, starting from earlier ones, which are not changed."""
     fold = _FileFold(files)
@@ -230,7 +212,7 @@ def written_text(does: str, place: Place, text: str) -> JsonObject:
     weight = size_bytes(text)
     if weight > FILE_BYTES:
         raise refusal(f"A memory file takes at most {FILE_BYTES:,} bytes, this one would have {weight:,}")
-    return write_body(does, place, mask(text).text)
+    return {"does": does, "path": "/".join(place), "text": mask(text).text}
 
 
 def require_once(text: str, old: str, path: str) -> None:

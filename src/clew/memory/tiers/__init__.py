@@ -1,15 +1,15 @@
 """Memory tiers: working, recall, archive, and the moves between them. See README.md."""
 
-from clew.memory.tiers.events import archive_digest, move_from_json, move_to_json
-from clew.memory.tiers.moves import (
+from clew.memory.tiers.events import (
     NOTHING_LEFT,
-    Moment,
     apply_moves,
+    archive_digest,
     fold_tiers,
-    moves_due,
-    moves_for,
+    move_from_json,
+    move_to_json,
     tiers_of,
 )
+from clew.memory.tiers.moves import Moment, moves_due, moves_for
 from clew.memory.tiers.tier import DEFAULT, EvictedSpan, Excerpt, Tier, TierMove, TierPolicy, Tiers
 
 __all__ = [

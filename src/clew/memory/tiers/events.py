@@ -1,24 +1,39 @@
-"""Read compaction and undo events, encode tier moves as events, and build archive digests.
+"""The events that decide the tiers: read compactions, undos and moves, fold them, build archive digests.
 
 A digest that absorbs earlier ones covers everything since the beginning. What a compaction condensed
-*itself* is returned as a digest of level 0: the messages it dropped from the view, and the lines about
-them.
+*itself* is returned as a digest of level 0: the messages it dropped from the view, and the lines about them.
+If ``d2`` absorbs ``d1`` (over m1 to m40) and condenses m41 to m80, ``own_digests`` of its event yields ``d2``
+over m41 to m80.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from itertools import chain
+from types import MappingProxyType
 from typing import Any
 
 from clew.compaction.plan import Claim, ClaimKind, Digest
 from clew.compaction.plan.codec import digest_from_json, digest_to_json
 from clew.compaction.plan.digest import checksum, expand_spans, spans
 from clew.errors import NotFound, StoreDamaged
-from clew.log import COMPACTION
-from clew.log.protocol import StoredEvent
-from clew.memory.tiers.tier import Eviction, Excerpt, Tier, TierMove
+from clew.log import COMPACTION, UNDO
+from clew.log.fold import TIER
+from clew.log.protocol import Ctx, Store, StoredEvent
+from clew.memory.tiers.tier import (
+    EvictedSpan,
+    EvictedStub,
+    Eviction,
+    Excerpt,
+    InjectedExcerpt,
+    Tier,
+    TierMove,
+    Tiers,
+)
 from clew.message import Json, JsonObject
+
+# Compactions and undos ------------------------------------------------------------------------------
 
 
 def own_digests(stored: StoredEvent) -> Iterator[Digest]:
@@ -90,6 +105,9 @@ def _operations(stored: StoredEvent, does: str) -> list[dict[str, Any]]:
         raise StoreDamaged(f"event {stored.seq} is not a valid compaction event ({cause!r})") from cause
 
 
+# Moves as events ------------------------------------------------------------------------------------
+
+
 def move_to_json(move: TierMove) -> JsonObject:
     """Return the body of a move's event."""
     body: JsonObject = {
@@ -129,6 +147,8 @@ def move_from_json(stored: StoredEvent) -> TierMove:
         raise StoreDamaged(f"event {stored.seq} is not a valid tier move ({cause!r})") from cause
 
 
+# Archive digests ------------------------------------------------------------------------------------
+
 LINES = 8
 """Lines kept of each digest (chosen by hand)."""
 # Most useful in the long run first: goals and decisions before open items and next steps.
@@ -159,3 +179,142 @@ def _lasting(part: Digest) -> list[Claim]:
     ranked = sorted(part.claims, key=lambda claim: _ORDER.index(claim.kind))[:LINES]
     kept = {claim.id for claim in ranked}
     return [claim for claim in part.claims if claim.id in kept]
+
+
+# The current tiers ----------------------------------------------------------------------------------
+
+NOTHING_LEFT = Tiers()
+
+
+def tiers_of(store: Store, ctx: Ctx, known_tiers: Tiers = NOTHING_LEFT) -> Tiers:
+    """Return the current tiers of a session, starting from a known state.
+
+    A compaction whose moves are recorded is not read again: the moves contain what is needed.
+    """
+    moves = [move_from_json(stored) for stored in store.read(ctx, known_tiers.read, kinds=[TIER.name])]
+    moved = max([known_tiers.moved, *(move.left.seq for move in moves if move.left)])
+    since = max(known_tiers.read, moved)
+    on_record = store.read(ctx, known_tiers.read, since, [UNDO.name, TIER.name])
+    rest = store.read(ctx, since, kinds=[COMPACTION.name, UNDO.name, TIER.name])
+    stale = stale_undos(store.read(ctx, kinds=[UNDO.name]))
+    return fold_tiers((event for event in chain(on_record, rest) if event.seq not in stale), known_tiers)
+
+
+def fold_tiers(events: Iterable[StoredEvent], tiers: Tiers = NOTHING_LEFT) -> Tiers:
+    """Replay events into tiers, starting from earlier ones, which are not changed."""
+    state = _TierFold(tiers)
+    for stored in events:
+        state.take(stored)
+    return state.now()
+
+
+def apply_moves(moves: Iterable[TierMove], tiers: Tiers) -> Tiers:
+    """Return the tiers after these moves."""
+    state = _TierFold(tiers)
+    for move in moves:
+        state.move(move)
+    return state.now()
+
+
+class _TierFold:
+    """The mutable state during a replay: ``take`` an event, ``move`` one move, ``now`` the result."""
+
+    def __init__(self, tiers: Tiers) -> None:
+        self.read = tiers.read
+        self.spans = dict(tiers.spans)
+        self.stubs = dict(tiers.stubs)
+        self.injected = dict(tiers.injected)
+        self.archives = tiers.archives
+        self.moved = tiers.moved
+
+    def now(self) -> Tiers:
+        return Tiers(
+            self.read,
+            MappingProxyType(self.spans),
+            MappingProxyType(self.stubs),
+            MappingProxyType(self.injected),
+            self.archives,
+            self.moved,
+        )
+
+    def take(self, stored: StoredEvent) -> None:
+        self.read = stored.seq
+        kind = stored.event.kind
+        if kind == COMPACTION.name:
+            self._compact(stored)
+        elif kind == UNDO.name:
+            self._undo(undone_since(stored))
+        elif kind == TIER.name:
+            self.move(move_from_json(stored))
+
+    def _compact(self, stored: StoredEvent) -> None:
+        time = stored.event.time
+        for digest in own_digests(stored):
+            if digest.covers:
+                self.spans[digest.id] = EvictedSpan(digest.id, stored.seq, spans(digest.covers), time)
+        for name, why in shortened_messages(stored):
+            self._add_stub(EvictedStub(name, stored.seq, time, f"cut short: {why}"))
+
+    def _add_stub(self, stub: EvictedStub) -> None:
+        """Record the compaction that first shortened a message; it applies until that one is undone."""
+        known_stub = self.stubs.get(stub.ref)
+        if known_stub is None or known_stub.undone:
+            self.stubs[stub.ref] = stub
+
+    def _undo(self, since: int) -> None:
+        """Mark what compactions since an event took out; forget what never left the window."""
+        for name, span in list(self.spans.items()):
+            if span.seq >= since and span.tier is Tier.WORKING:
+                del self.spans[name]
+            elif span.seq >= since:
+                self.spans[name] = replace(span, undone=True)
+        for name, stub in list(self.stubs.items()):
+            if stub.seq >= since and stub.tier is Tier.WORKING:
+                del self.stubs[name]
+            elif stub.seq >= since:
+                self.stubs[name] = replace(stub, undone=True)
+
+    def move(self, move: TierMove) -> None:
+        """Apply one recorded move."""
+        if move.digest:
+            self.archives += 1
+        if move.excerpt:
+            self._add_excerpt(move.excerpt, move)
+            return
+        if move.left:
+            for name in move.what:
+                self._add_evicted(name, move.left, move.why)
+            self.moved = max(self.moved, move.left.seq)
+        for name in move.what:
+            if name in self.injected and not move.left:
+                del self.injected[name]
+            elif name in self.spans:
+                self._move_span(name, move)
+            elif name in self.stubs:
+                self._move_stub(name, move)
+
+    def _add_evicted(self, name: str, eviction: Eviction, why: str) -> None:
+        """Take in what left with a compaction that was not read."""
+        if eviction.covers and name not in self.spans:
+            self.spans[name] = EvictedSpan(name, eviction.seq, eviction.covers, eviction.time)
+        elif not eviction.covers:
+            self._add_stub(EvictedStub(name, eviction.seq, eviction.time, why))
+
+    def _add_excerpt(self, excerpt: Excerpt, move: TierMove) -> None:
+        known_excerpt = self.injected.get(excerpt.ref)
+        self.injected[excerpt.ref] = InjectedExcerpt(
+            excerpt, known_excerpt.home if known_excerpt else move.origin, move.at
+        )
+
+    def _move_span(self, name: str, move: TierMove) -> None:
+        if move.to is Tier.WORKING:
+            del self.spans[name]
+        else:
+            into = move.into if move.to is Tier.ARCHIVE else ""
+            self.spans[name] = replace(self.spans[name], tier=move.to, into=into)
+
+    def _move_stub(self, name: str, move: TierMove) -> None:
+        if move.to is Tier.WORKING:
+            del self.stubs[name]
+        else:
+            self.stubs[name] = replace(self.stubs[name], tier=move.to)

@@ -1,33 +1,18 @@
-"""Fold compactions, undos and moves into the current tiers, and compute the moves that are due.
+"""The moves between tiers that are due: after compactions and undos, with age, and on demand.
 
 A compaction by itself moves nothing: ``moves_due`` sees that ``m3-m40`` left the window and returns the move,
-which ``Memory`` records as an event; folding that event gives the new tiers.
+which ``Memory`` records as an event; folding that event gives the new tiers (``events.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import chain
-from types import MappingProxyType
 from typing import NamedTuple
 
-from clew.compaction.plan.digest import spans
-from clew.log import COMPACTION, UNDO
-from clew.log.fold import TIER
-from clew.log.protocol import Ctx, Store, StoredEvent
-from clew.memory.tiers.events import (
-    move_from_json,
-    own_digests,
-    shortened_messages,
-    stale_undos,
-    undone_since,
-)
+from clew.memory.tiers.events import apply_moves
 from clew.memory.tiers.tier import (
     DEFAULT,
-    EvictedSpan,
-    EvictedStub,
     Eviction,
     Excerpt,
     InjectedExcerpt,
@@ -36,142 +21,6 @@ from clew.memory.tiers.tier import (
     TierPolicy,
     Tiers,
 )
-
-NOTHING_LEFT = Tiers()
-
-
-def tiers_of(store: Store, ctx: Ctx, known_tiers: Tiers = NOTHING_LEFT) -> Tiers:
-    """Return the current tiers of a session, starting from a known state.
-
-    A compaction whose moves are recorded is not read again: the moves contain what is needed.
-    """
-    moves = [move_from_json(stored) for stored in store.read(ctx, known_tiers.read, kinds=[TIER.name])]
-    moved = max([known_tiers.moved, *(move.left.seq for move in moves if move.left)])
-    since = max(known_tiers.read, moved)
-    on_record = store.read(ctx, known_tiers.read, since, [UNDO.name, TIER.name])
-    rest = store.read(ctx, since, kinds=[COMPACTION.name, UNDO.name, TIER.name])
-    stale = stale_undos(store.read(ctx, kinds=[UNDO.name]))
-    return fold_tiers((event for event in chain(on_record, rest) if event.seq not in stale), known_tiers)
-
-
-def fold_tiers(events: Iterable[StoredEvent], tiers: Tiers = NOTHING_LEFT) -> Tiers:
-    """Replay events into tiers, starting from earlier ones, which are not changed."""
-    state = _TierFold(tiers)
-    for stored in events:
-        state.take(stored)
-    return state.now()
-
-
-def apply_moves(moves: Iterable[TierMove], tiers: Tiers) -> Tiers:
-    """Return the tiers after these moves."""
-    state = _TierFold(tiers)
-    for move in moves:
-        state.move(move)
-    return state.now()
-
-
-class _TierFold:
-    """The mutable state during a replay."""
-
-    def __init__(self, tiers: Tiers) -> None:
-        self.read = tiers.read
-        self.spans = dict(tiers.spans)
-        self.stubs = dict(tiers.stubs)
-        self.injected = dict(tiers.injected)
-        self.archives = tiers.archives
-        self.moved = tiers.moved
-
-    def now(self) -> Tiers:
-        return Tiers(
-            self.read,
-            MappingProxyType(self.spans),
-            MappingProxyType(self.stubs),
-            MappingProxyType(self.injected),
-            self.archives,
-            self.moved,
-        )
-
-    def take(self, stored: StoredEvent) -> None:
-        self.read = stored.seq
-        kind = stored.event.kind
-        if kind == COMPACTION.name:
-            self._compact(stored)
-        elif kind == UNDO.name:
-            self._undo(undone_since(stored))
-        elif kind == TIER.name:
-            self.move(move_from_json(stored))
-
-    def _compact(self, stored: StoredEvent) -> None:
-        time = stored.event.time
-        for digest in own_digests(stored):
-            if digest.covers:
-                self.spans[digest.id] = EvictedSpan(digest.id, stored.seq, spans(digest.covers), time)
-        for name, why in shortened_messages(stored):
-            self._add_stub(EvictedStub(name, stored.seq, time, f"cut short: {why}"))
-
-    def _add_stub(self, stub: EvictedStub) -> None:
-        """Record the compaction that first shortened a message; it applies until that one is undone."""
-        known_stub = self.stubs.get(stub.ref)
-        if known_stub is None or known_stub.undone:
-            self.stubs[stub.ref] = stub
-
-    def _undo(self, since: int) -> None:
-        """Mark what comes back; forget what never left the window."""
-        for name, span in list(self.spans.items()):
-            if span.seq >= since and span.tier is Tier.WORKING:
-                del self.spans[name]
-            elif span.seq >= since:
-                self.spans[name] = replace(span, undone=True)
-        for name, stub in list(self.stubs.items()):
-            if stub.seq >= since and stub.tier is Tier.WORKING:
-                del self.stubs[name]
-            elif stub.seq >= since:
-                self.stubs[name] = replace(stub, undone=True)
-
-    def move(self, move: TierMove) -> None:
-        """Apply one recorded move."""
-        if move.digest:
-            self.archives += 1
-        if move.excerpt:
-            self._add_excerpt(move.excerpt, move)
-            return
-        if move.left:
-            for name in move.what:
-                self._add_evicted(name, move.left, move.why)
-            self.moved = max(self.moved, move.left.seq)
-        for name in move.what:
-            if name in self.injected and not move.left:
-                del self.injected[name]
-            elif name in self.spans:
-                self._move_span(name, move)
-            elif name in self.stubs:
-                self._move_stub(name, move)
-
-    def _add_evicted(self, name: str, eviction: Eviction, why: str) -> None:
-        """Take in what left with a compaction that was not read."""
-        if eviction.covers and name not in self.spans:
-            self.spans[name] = EvictedSpan(name, eviction.seq, eviction.covers, eviction.time)
-        elif not eviction.covers:
-            self._add_stub(EvictedStub(name, eviction.seq, eviction.time, why))
-
-    def _add_excerpt(self, excerpt: Excerpt, move: TierMove) -> None:
-        known_excerpt = self.injected.get(excerpt.ref)
-        self.injected[excerpt.ref] = InjectedExcerpt(
-            excerpt, known_excerpt.home if known_excerpt else move.origin, move.at
-        )
-
-    def _move_span(self, name: str, move: TierMove) -> None:
-        if move.to is Tier.WORKING:
-            del self.spans[name]
-        else:
-            into = move.into if move.to is Tier.ARCHIVE else ""
-            self.spans[name] = replace(self.spans[name], tier=move.to, into=into)
-
-    def _move_stub(self, name: str, move: TierMove) -> None:
-        if move.to is Tier.WORKING:
-            del self.stubs[name]
-        else:
-            self.stubs[name] = replace(self.stubs[name], tier=move.to)
 
 
 class Moment(NamedTuple):

@@ -66,8 +66,11 @@ PROMPT_VERSION = "summary-2"
 """The version of the texts in ``prompts/``. A released version never changes: write the next."""
 
 WORDS_PER_TOKEN = 0.6
+"""Words that a model is asked for per token of room: English has about 0.75, claims have JSON around them."""
 FEWEST_WORDS = 40
+"""Words that a model is asked for at least."""
 LEAST_ANSWER = 256
+"""Tokens that an answer may always have."""
 ANSWER_SHARE = 0.25
 """Largest share of the window for the answer."""
 THINKING_TOKENS = 8_192
@@ -79,10 +82,11 @@ SAFETY = 0.92
 KEPT_SHARE = 0.1
 """Largest share of the window for the list of what is kept anyway."""
 MOST_KEPT_TOKENS = 3_000
-LONGEST_LINE = 300
-LONGEST_FOCUS = 2_000
+"""Most tokens of that list."""
+LONGEST_LINE, LONGEST_FOCUS, INDEX_CHARACTERS = 300, 2_000, 80
+"""Characters of a line of context, of the focus, and of a message in the index."""
 MOST_MISSES = 20
-INDEX_CHARACTERS = 80
+"""Findings about an earlier attempt that are listed."""
 
 SCHEMA: JsonObject = {
     "type": "object",
