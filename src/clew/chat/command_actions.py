@@ -175,14 +175,11 @@ def rules(chat: Chat, _words: str) -> Turn:
     """List the rules in force."""
     rows = []
     for rule in chat.session.pins:
-        origin = (
-            f"[{rule.source.message}] {rule.certainty}: {rule.found_because}" if rule.source else "(by hand)"
-        )
+        origin = f"[{rule.source.message}] {rule.certainty}: {rule.found_because}" if rule.source else ""
         judged = f"; {rule.judgement}" if rule.judgement else ""
-        rows.append(f'{rule.id:<4} "{rule.quote}" {origin}{judged}')
-    yield CommandOutput(
-        "\n".join(rows) or "no rules are in force; /pin sets one, and clew finds those in your messages"
-    )
+        rows.append(f'{rule.id:<4} "{rule.quote}" {origin or "(by hand)"}{judged}')
+    none = "no rules are in force; /pin sets one, and clew finds those in your messages"
+    yield CommandOutput("\n".join(rows) or none)
 
 
 def remember(chat: Chat, words: str) -> Turn:
@@ -209,9 +206,8 @@ def notes(chat: Chat, _words: str) -> Turn:
 def recall(chat: Chat, words: str) -> Turn:
     """Search all messages."""
     query = require_argument(words, "what to look for", "/recall deploy token")
-    yield CommandOutput(
-        chat.toolset.run("recall_search", {"query": query, "limit": MOST_QUOTED, "where": None}).text
-    )
+    arguments = {"query": query, "limit": MOST_QUOTED, "where": None}
+    yield CommandOutput(chat.toolset.run("recall_search", arguments).text)
 
 
 def expand(chat: Chat, words: str) -> Turn:

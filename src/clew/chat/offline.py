@@ -171,9 +171,8 @@ def answer(
     asks = _ASKS.search(request) and not requested and not changes
     rule = None if asks else forbidding(request, pins, last.id)
     if rule:
-        return _assistant_message(
-            f"I won't: {_rule_line(rule)} forbids it. /unpin {rule.id} removes the rule."
-        )
+        refusal = f"I won't: {_rule_line(rule)} forbids it. /unpin {rule.id} removes the rule."
+        return _assistant_message(refusal)
     if requested:
         return _calls(requested, last.id)
     if asks:
@@ -215,25 +214,18 @@ def _acknowledgement(id_: str, pins: Sequence[Pin]) -> str:
     return f"Noted [{id_}]; {text}" if text else f"Noted [{id_}]."
 
 
-# Questions -------------------------------------------------------------------------------------------
-
-
 def _from_view(view: Sequence[Item], question: str, tools: Collection[str]) -> Message:
     passage = best(question, list(passages(view[:-1])))
     if passage:
         return _assistant_message(_quote(passage))
     if "recall_search" in tools:
-        return _calls(
-            RequestedCall("recall_search", {"query": question, "limit": 6, "where": None}), view[-1].id
-        )
+        search = RequestedCall("recall_search", {"query": question, "limit": 6, "where": None})
+        return _calls(search, view[-1].id)
     return _assistant_message(NOT_KNOWN.format(and_memory=""))
 
 
 def _quote(passage: ViewPassage) -> str:
     return f'[{passage.ref}] {passage.who}: "{passage.text}"'
-
-
-# After a tool ----------------------------------------------------------------------------------------
 
 
 def _after_tools(view: Sequence[Item]) -> Message:
@@ -266,9 +258,6 @@ def _tool_report(id_: str, result: ToolResult, request: str) -> str:
     shown = fence_verbatim("\n".join(line[:LONGEST_LINE] for line in lines[:MOST_LINES]))
     more = [f"… and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
     return "\n".join([f"[{id_}] {name} answered:", "", shown, *more])
-
-
-# Replies and calls -----------------------------------------------------------------------------------
 
 
 def _assistant_message(text: str) -> Message:

@@ -91,9 +91,8 @@ def _of_digest(message: Message) -> Iterator[ViewPassage]:
     for pin in digest.pins:
         yield ViewPassage(pin.source.message, f"your rule ({digest.id})", pin.quote)
     for claim in digest.claims:
-        for sentence in _sentences(
-            claim.messages[0] if claim.messages else digest.id, f"on record ({digest.id})", claim.text
-        ):
+        source = claim.messages[0] if claim.messages else digest.id
+        for sentence in _sentences(source, f"on record ({digest.id})", claim.text):
             if not OWN.match(sentence.text):
                 yield sentence
 
@@ -110,7 +109,8 @@ def best(question: str, among: Sequence[ViewPassage]) -> ViewPassage | None:
     wanted = understand(question, date.today()).terms
     names = _EXACT.findall(question)
     # Names must match exactly: KEY_3_40 does not answer a question about KEY_2_40.
-    among = [passage for passage in among if all(_has(name, passage.text) for name in names)]
+    whole_names = [re.compile(rf"(?<![\w]){re.escape(name)}(?!\w)", re.I) for name in names]
+    among = [passage for passage in among if all(name.search(passage.text) for name in whole_names)]
     if not wanted or not among:
         return None
     passage_terms = [terms(passage.text) for passage in among]
@@ -127,23 +127,14 @@ def best(question: str, among: Sequence[ViewPassage]) -> ViewPassage | None:
     return answer
 
 
-def _has(name: str, text: str) -> bool:
-    """Return whether a text has a name as a whole word."""
-    return re.search(rf"(?<![\w]){re.escape(name)}(?!\w)", text, re.I) is not None
-
-
 MOST_TOPICS = 0.75
 """Least share of a rule's topic words in a request it forbids, if it names no path or tool. By hand."""
-_CHANGING = frozenset(
-    map(
-        stem,
-        (
-            *("modify", "change", "edit", "write", "create", "delete", "remove", "rename", "move", "touch"),
-            *("refactor", "update", "overwrite", "rewrite", "fix", "patch", "replace", "add", "append"),
-            *("reformat", "clean", "wipe", "drop", "truncate", "alter"),
-        ),
-    )
+_CHANGE_WORDS = (
+    *("modify", "change", "edit", "write", "create", "delete", "remove", "rename", "move", "touch"),
+    *("refactor", "update", "overwrite", "rewrite", "fix", "patch", "replace", "add", "append"),
+    *("reformat", "clean", "wipe", "drop", "truncate", "alter"),
 )
+_CHANGING = frozenset(map(stem, _CHANGE_WORDS))
 _PATH = re.compile(r"[\w.*~-]*/[\w./*~-]*|\b[\w-]+\.[a-z]\w{0,4}\b")
 _UNTIL = re.compile(r"\b(?:without|unless|until|before|except)\b", re.I)
 
@@ -171,17 +162,13 @@ def _touches(request: str, rule: str, scope: Scope) -> bool:
     question_words = set(terms(request))
     if scope.paths:
         named = any(path_covers(text, path) for text in scope.paths for path in _PATH.findall(request))
-        return named and (not _changes(rule) or bool(question_words & _CHANGING))
+        forbids_changes = not _CHANGING.isdisjoint(terms(rule))  # then reading is allowed
+        return named and (not forbids_changes or bool(question_words & _CHANGING))
     firm = [*scope.tools, *scope.names]
     if firm:
         return any(set(terms(name)) <= question_words for name in firm)
     about = set(_topics(rule, scope))
     return bool(about) and len(about & question_words) >= MOST_TOPICS * len(about)
-
-
-def _changes(rule: str) -> bool:
-    """Return whether a rule is about changing something, so that reading is allowed."""
-    return not _CHANGING.isdisjoint(terms(rule))
 
 
 def _topics(rule: str, scope: Scope) -> Iterator[str]:

@@ -198,17 +198,14 @@ def import_messages(
     ctx, known = next((ctx, known) for ctx, known in tried if known is not None)
     head = store.head(ctx)
     for start in range(known, len(masked), AT_ONCE):
-        head = store.append(
-            ctx, [message_event(message) for message in masked[start : start + AT_ONCE]], head
-        )
+        head = store.append(ctx, [*map(message_event, masked[start : start + AT_ONCE])], head)
     return ctx.session
 
 
 def _in_common(store: Store, ctx: Ctx, messages: Sequence[Message]) -> int | None:
     """Return how many messages of a transcript a session already has; None if they differ."""
-    stored_contents = [
-        _content(stored.event.body.get("message")) for stored in store.read(ctx, kinds=[MESSAGE.name])
-    ]
+    events = store.read(ctx, kinds=[MESSAGE.name])
+    stored_contents = [_content(stored.event.body.get("message")) for stored in events]
     new_contents = [_content(message_to_json(message)) for message in messages]
     both = min(len(stored_contents), len(new_contents))
     return both if stored_contents[:both] == new_contents[:both] else None

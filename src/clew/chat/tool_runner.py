@@ -122,10 +122,8 @@ class ToolRunner:
             raise
         self._keep(stored_results, (), "")
         count = self.session.counter.count_text
-        results = [
-            ResultArrived(count(tool_result.text), tool_result.name or "") for tool_result in stored_results
-        ]
-        if any(tool_result.name == COMPACT and not tool_result.is_error for tool_result in stored_results):
+        results = [ResultArrived(count(result.text), result.name or "") for result in stored_results]
+        if any(result.name == COMPACT and not result.is_error for result in stored_results):
             signals.append(CompactionRequested(Asker.AGENT))
         if planning and self.session.ledger.artifacts.changed:
             signals.append(PhaseChanged(Phase.PLANNING, Phase.EXECUTION))
@@ -139,9 +137,8 @@ class ToolRunner:
         if not self.toolset.asks(call.name, arguments):
             return self.toolset.run(call.name, arguments, approved=False)
         root = self.instructions.root
-        rules = tuple(
-            f'{pin.id} "{pin.quote}"' for pin in forbidding_rules(self.session.pins, arguments, root)
-        )
+        forbidding = forbidding_rules(self.session.pins, arguments, root)
+        rules = tuple(f'{pin.id} "{pin.quote}"' for pin in forbidding)
         places = target_paths(arguments, root)
         steering = is_sensitive(arguments, root) or any(map(self.instructions.in_force, places))
         described = mask(describe_call(call.name, arguments, root)).text
@@ -157,9 +154,8 @@ class ToolRunner:
 
     def _keep(self, results: Sequence[ToolResult], remaining_calls: Iterable[ToolCall], why: str) -> None:
         """Store tool results; calls that were not run get the reason as their result."""
-        open_ = [
-            _result(call, ToolAnswer(why, is_error=True)) for call in remaining_calls if not call.server_side
-        ]
+        not_run = ToolAnswer(why, is_error=True)
+        open_ = [_result(call, not_run) for call in remaining_calls if not call.server_side]
         if results or open_:
             self.session.add(Message(Role.TOOL, (*results, *open_)))
             self.instructions.refresh()

@@ -178,17 +178,11 @@ def workspace_tools(root: Path) -> tuple[Tool, ...]:
     return tuple(tool.bind(root) for tool in _TOOLS)
 
 
-# Read ------------------------------------------------------------------------------------------------
-
-
 def _read(root: Path, arguments: dict[str, Any]) -> ToolAnswer:
     first = bounded_number(arguments, "start_line", 1, FARTHEST_LINE, 1)
     wanted = bounded_number(arguments, "lines", 1, MOST_LINES, MOST_LINES)
     with open_regular(root, arguments["path"]) as file:
         return ToolAnswer(excerpt(file, arguments["path"], first, wanted), Trust.UNTRUSTED)
-
-
-# List ------------------------------------------------------------------------------------------------
 
 
 def _list(root: Path, arguments: dict[str, Any]) -> ToolAnswer:
@@ -204,9 +198,6 @@ def _row(entry: FolderEntry) -> str:
     if stat.S_ISLNK(entry.mode):
         return f"  {entry.name} (a link)"
     return f"  {entry.name}/" if stat.S_ISDIR(entry.mode) else f"  {entry.name} ({entry.size:,} bytes)"
-
-
-# Search ----------------------------------------------------------------------------------------------
 
 
 def _search(root: Path, arguments: dict[str, Any]) -> ToolAnswer:
@@ -229,9 +220,6 @@ def _hits(root: Path, place: Path, wanted: str) -> Iterator[str]:
         for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), start=1):
             if low in line.casefold():
                 yield f"{relative_name(root, file)}:{number}: {line.strip()[:LINE_WIDTH]}"
-
-
-# Write -----------------------------------------------------------------------------------------------
 
 
 def _write(root: Path, arguments: dict[str, Any]) -> ToolAnswer:

@@ -160,9 +160,8 @@ def _choose_model(choice: ModelChoice, lines: InputLines, term: Terminal) -> str
     if not lines.is_tty:
         term.note(f"clew: an Ollama is here; --model {local[0]} talks to it")
         return name
-    answer = lines.read(
-        f"An Ollama is here with {local[0].partition('/')[2].partition('@')[0]}. Talk to it? [y/N] "
-    )
+    model = local[0].partition("/")[2].partition("@")[0]
+    answer = lines.read(f"An Ollama is here with {model}. Talk to it? [y/N] ")
     return local[0] if _ANSWERS.get((answer or "").strip().lower()) is Answer.YES else name
 
 

@@ -37,10 +37,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     """Convert and print."""
     session = open_arguments(args).single_session(term)
     if session.problems and args.strict:
-        raise CannotCarry(
-            f"{count(len(session.problems), 'line')} of {args.file} could not be read whole",
-            "repair the file first",
-        )
+        unread = f"{count(len(session.problems), 'line')} of {args.file} could not be read whole"
+        raise CannotCarry(unread, "repair the file first")
     wire = wire_named(args.to)
     whole_messages = [entry.message for entry in conversation(session)]
     converted = convert(session.current() if args.current else whole_messages, wire)
@@ -162,14 +160,6 @@ def _print(subject: _Subject, report: CheckReport, term: Terminal) -> None:
         term.say(f"✓ {what} would accept this")
 
 
-def _numbers(report: CheckReport) -> list[str]:
-    """Return the numbers of the broken rules, each once, in the order of the rules page."""
-    refusing = (
-        violation.rule.number for violation in report.violations if violation.level is RuleLevel.REFUSE
-    )
-    return list(dict.fromkeys(refusing))
-
-
 def _line(violation: Violation) -> Styled:
     refused = violation.level is RuleLevel.REFUSE
     line = Styled("✗ " if refused else "· ", style="red" if refused else "yellow")
@@ -194,5 +184,7 @@ def _as_json(wire: Wire, report: CheckReport, tokens: int) -> str:
         }
         for violation in report.violations
     ]
-    result = {"wire": wire.name, "refused": report.refused, "rules": _numbers(report), "tokens": tokens}
+    refusing = [one.rule.number for one in report.violations if one.level is RuleLevel.REFUSE]
+    broken = list(dict.fromkeys(refusing))  # each once
+    result = {"wire": wire.name, "refused": report.refused, "rules": broken, "tokens": tokens}
     return json.dumps({**result, "violations": violations}, ensure_ascii=False)

@@ -56,9 +56,8 @@ def run_audit(args: argparse.Namespace, term: Terminal) -> int:
                 term.say(printable(f"! {session.ctx.session}: {problem}"))
         for flaw in report.flaws:
             term.say(printable(f"✗ {flaw}"))
-        verdict = (
-            "✓ log intact: all hashes match" if report.sound else f"✗ {count(len(report.flaws), 'flaw')}"
-        )
+        flaws = f"✗ {count(len(report.flaws), 'flaw')}"
+        verdict = "✓ log intact: all hashes match" if report.sound else flaws
         skipped = f"; {count(report.problems, 'problem')} listed above" if report.problems else ""
         value = f"{count(len(report.sessions), 'session')}, {count(report.blobs, 'shared body')}"
         term.say(f"{verdict} ({value}){skipped}")

@@ -80,9 +80,6 @@ def _filters(args: argparse.Namespace) -> Filters:
     )
 
 
-# Progress --------------------------------------------------------------------------------------------
-
-
 def _catch_up(store: Store, index: Index, term: Terminal) -> None:
     total = sum(1 for _ in store.sessions(WORKSPACE))
     with _bar(term, "reading sessions") as show:

@@ -252,15 +252,11 @@ def _operations(operations: Sequence[Operation]) -> Iterator[ReportEntry]:
 
 
 def _kept_rows(report: CompactReport, width: int) -> list[Styled]:
-    rules = [ReportEntry(pin.id, f'"{pin.quote}"{_place(pin.source)}') for pin in report.ledger.pins.active]
-    loops = [
-        ReportEntry(loop.kind.value, f"{loop.text}{_place(loop.source)}") for loop in report.ledger.loops.open
-    ]
-    files = [
-        ReportEntry(claim.id, claim.text)
-        for claim in (report.digest.claims if report.digest else ())
-        if claim.kind is ClaimKind.ARTIFACT
-    ]
+    pins, open_work = report.ledger.pins.active, report.ledger.loops.open
+    claims = report.digest.claims if report.digest else ()
+    rules = [ReportEntry(pin.id, f'"{pin.quote}"{_place(pin.source)}') for pin in pins]
+    loops = [ReportEntry(loop.kind.value, f"{loop.text}{_place(loop.source)}") for loop in open_work]
+    files = [ReportEntry(claim.id, claim.text) for claim in claims if claim.kind is ClaimKind.ARTIFACT]
     rows: list[Styled] = []
     if rules:
         rows += _list_rows("", f"{count(len(rules), 'rule')}, word for word", rules, width, MOST_RULES)

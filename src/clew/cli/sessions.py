@@ -71,9 +71,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
     if args.json:
         term.write_json([asdict(row) for row in rows])
     elif not rows:
-        term.say(
-            "No sessions found. `clew formats` lists where clew looks; other files can be given by path."
-        )
+        where = "`clew formats` lists where clew looks; other files can be given by path."
+        term.say(f"No sessions found. {where}")
     else:
         _print(rows, args.paths, term)
         if more:
@@ -221,9 +220,8 @@ def run_formats(args: argparse.Namespace, term: Terminal) -> int:
     width = max(map(len, FORMATS))
     if term.console().width < NARROW:
         for format_ in FORMATS.values():
-            term.say(
-                "\n".join([f"{format_.name}: {format_.title}", *(f"  {path}" for path in format_.locations)])
-            )
+            locations = (f"  {path}" for path in format_.locations)
+            term.say("\n".join([f"{format_.name}: {format_.title}", *locations]))
         return 0
     term.say(f"{'name':<{width}}  {'what':<34}  where its tool stores them")
     for format_ in FORMATS.values():

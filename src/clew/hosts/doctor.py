@@ -44,10 +44,8 @@ def examine(computer: Computer) -> Iterator[DoctorFinding]:
     yield _self_test("mcp", ["mcp"], json.dumps(hello).encode() + b"\n", b'"recall"')
     log = hosts_home() / "hook.log"
     if log.exists():
-        last = log.read_text("utf-8", "replace").strip().splitlines()[-1:]
-        yield DoctorFinding(
-            "hook", Verdict.NOTE, f"errors were logged in {log}; the last: {''.join(last)[:160]}"
-        )
+        last = "".join(log.read_text("utf-8", "replace").strip().splitlines()[-1:])[:160]
+        yield DoctorFinding("hook", Verdict.NOTE, f"errors were logged in {log}; the last: {last}")
 
 
 def _host(host: Host, computer: Computer) -> Iterator[DoctorFinding]:
@@ -69,9 +67,8 @@ def _host(host: Host, computer: Computer) -> Iterator[DoctorFinding]:
     if not program:
         yield DoctorFinding(host.name, Verdict.NOTE, f"the command {host.program} was not found")
     if host.name == "codex" and not _trusted_by_codex(computer):
-        yield DoctorFinding(
-            host.name, Verdict.BAD, "its hooks are not trusted yet: open /hooks in Codex once"
-        )
+        untrusted = "its hooks are not trusted yet: open /hooks in Codex once"
+        yield DoctorFinding(host.name, Verdict.BAD, untrusted)
 
 
 def _version(program: str) -> str:

@@ -212,12 +212,10 @@ def _tool_call(tool: str, event: Event) -> str:
 
     note = _updated_note(tool, event)
     session = CurrentSession(tool, note.session, Path(note.transcript), note.directory)
-    arguments = event.get("arguments")
+    name, arguments = str(event.get("name")), event.get("arguments")
     with closing(SessionTools(note.directory, session)) as tools:
         try:
-            return _json(
-                text=tools.call(str(event.get("name")), arguments if isinstance(arguments, dict) else {})
-            )
+            return _json(text=tools.call(name, arguments if isinstance(arguments, dict) else {}))
         except ClewError as error:
             return _json(text=str(error))
 

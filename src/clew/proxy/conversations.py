@@ -173,9 +173,8 @@ class Conversations:
             conversation = self._open.pop(name, None)
         if conversation is None or session not in (name, conversation.session.name):
             model = client_list.request.body.get("model")
-            conversation = Conversation(
-                session, self._opened(), model if isinstance(model, str) else "unknown"
-            )
+            name_of_model = model if isinstance(model, str) else "unknown"
+            conversation = Conversation(session, self._opened(), name_of_model)
         with self._guard:
             self._open[name] = conversation
             while len(self._open) > OPEN_SESSIONS:

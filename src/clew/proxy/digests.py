@@ -52,7 +52,11 @@ class DigestWriter:
         with self.conversations.locked(given) as conversation:
             session = self._log_new_messages(given, conversation)
             before = session.tokens
-            session.compact(target_tokens=_target(request, self.target_tokens), focus=request.focus)
+            limit = request.body.get("max_tokens") or request.body.get("max_output_tokens")
+            target = self.target_tokens
+            if isinstance(limit, int) and limit > 500:  # the client's own limit, with a margin
+                target = min(target, int(limit * 0.8))
+            session.compact(target_tokens=target, focus=request.focus)
             return _render(session, before)
 
     def _log_new_messages(self, given: ClientList, conversation: Conversation) -> Session:
@@ -63,11 +67,6 @@ class DigestWriter:
             conversation = self.conversations.separate(given)
             conversation.log(given, None, marker, compacted=True)
         return conversation.session
-
-
-def _target(request: CompactionRequest, most: int) -> int:
-    limit = request.body.get("max_tokens") or request.body.get("max_output_tokens")
-    return min(most, int(limit * 0.8)) if isinstance(limit, int) and limit > 500 else most
 
 
 def _render(session: Session, before: int) -> WrittenDigest:

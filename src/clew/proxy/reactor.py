@@ -109,9 +109,8 @@ class Compactions:
 
             return upstream_summary(request, digest, self.stats)
         sizes = f"{digest.tokens_before} to {digest.tokens} tokens"
-        reaction = Reaction.of(
-            answer(request, digest), f"answered; {digest.session} {digest.digest}, {sizes}"
-        )
+        label = f"answered; {digest.session} {digest.digest}, {sizes}"
+        reaction = Reaction.of(answer(request, digest), label)
         self.stats.count("answered")
         with self.stats.conversation(conversation_key(http, raw)) as stats:
             stats.model, stats.session = str(request.body.get("model")), digest.session

@@ -162,9 +162,8 @@ class Service:
         return Answer({"status": "ok", "version": __version__})
 
     def _metrics(self, _request: Request) -> Response:
-        return PlainTextResponse(
-            self.metrics.text(len(self.sessions)), media_type="text/plain; version=0.0.4"
-        )
+        text = self.metrics.text(len(self.sessions))
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     def compact_ahead(self, session: Session, fields: Mapping[str, Any]) -> bool:
         """Have a session compacted in the background if its window fills up; return whether it was asked."""
@@ -201,10 +200,8 @@ def error_response(error: ClewError, status: int | None = None) -> Response:
 
 
 async def _no_route(request: Request, error: Exception) -> Response:
-    known = getattr(error, "status_code", 404)
-    return error_response(
-        NotFound(f"no {request.method} {request.url.path}", "GET /openapi.json lists them"), known
-    )
+    unknown = NotFound(f"no {request.method} {request.url.path}", "GET /openapi.json lists them")
+    return error_response(unknown, getattr(error, "status_code", 404))
 
 
 async def _body(request: Request) -> dict[str, Any]:

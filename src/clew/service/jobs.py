@@ -88,9 +88,8 @@ class Jobs:
         ctx = Ctx(workspace=workspace, session=session)
         if not self.store.head(ctx).seq:
             return "forgotten"
-        opened = Session.open(
-            session, self.store, workspace=workspace, model=model or "unknown", window=window
-        )
+        model = model or "unknown"
+        opened = Session.open(session, self.store, workspace=workspace, model=model, window=window)
         if opened.last_compaction != after:
             return "superseded"
         try:
@@ -140,9 +139,8 @@ class Jobs:
                 await asyncio.sleep(RETRY_S)
 
     async def _work(self, concurrency: int) -> None:
-        app = self._app_on(
-            procrastinate.PsycopgConnector(min_size=1, max_size=concurrency + 3, **self._kwargs)
-        )
+        connector = procrastinate.PsycopgConnector(min_size=1, max_size=concurrency + 3, **self._kwargs)
+        app = self._app_on(connector)
         async with app.open_async():
             rescue = asyncio.create_task(self._rescue(app))
             try:
@@ -183,9 +181,8 @@ class Jobs:
         """Create the engine's tables in a schema of their own, one process at a time."""
         with psycopg.connect(self.store.address) as connection:
             connection.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-            row = connection.execute(
-                "SELECT to_regclass(%s)", [f"{self._schema}.procrastinate_jobs"]
-            ).fetchone()
+            table = f"{self._schema}.procrastinate_jobs"
+            row = connection.execute("SELECT to_regclass(%s)", [table]).fetchone()
             if row is None or row[0] is None:
                 connection.execute(f"CREATE SCHEMA IF NOT EXISTS {self._schema}".encode())
                 connection.execute(f"SET LOCAL search_path = {self._schema}".encode())

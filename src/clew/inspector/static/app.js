@@ -106,7 +106,9 @@ function Header({ session, head }) {
         <span>${plural(one.messages, "message")}</span>
         ${one.copy && html`<span title="your file is only read; what you try here is gone when the server stops">a copy: your file is only read</span>`}
       </p></div>
-    ${one.now !== null && html`<p class="figure now" title=${sure}><strong>${number(one.now)}</strong><span class="unit">tokens the model sees now${one.unlisted ? "" : ", estimated"}${one.whole !== null && one.whole > one.now ? html`<span class="whole">${number(one.whole)} in the whole conversation</span>` : ""}</span></p>`}
+    ${one.now !== null &&
+    html`<p class="figure now" title=${sure}><strong>${number(one.now)}</strong><span class="unit">tokens the model sees now${one.unlisted ? "" : ", estimated"}
+      ${one.whole > one.now && html`<span class="whole">${number(one.whole)} in the whole conversation</span>`}</span></p>`}
     <p class="figure"><strong>${number(compactions)}</strong><span class="unit">${compactions === 1 ? "compaction" : "compactions"}${by}</span></p>
   </header>`;
 }

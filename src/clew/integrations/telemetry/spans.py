@@ -374,9 +374,6 @@ def trace_records(session: str, events: Iterable[StoredEvent]) -> Iterator[Trace
         yield from builder.add(stored)
 
 
-# JSON lines ------------------------------------------------------------------------------------------
-
-
 def lines(session: str, events: Iterable[StoredEvent]) -> Iterator[str]:
     """Yield one JSON object a line for every record, in the order of the log."""
     for record in trace_records(session, events):

@@ -30,8 +30,10 @@ function Page({ session, past, name, claim, done }) {
       ${all.length > 0 && html`<${Controls} session=${session} past=${past} done=${done} open=${open} show=${show} />`}
       ${past.by_tool.length > 0 && html`<${ByTool} session=${session} all=${past.by_tool} chosen=${chosen} />`}
       ${past.by_tool.length > 0 && all.length > 0 && html`<h4>By clew</h4>`}
-      ${all.length ? html`<${Tree} session=${session} all=${all} chosen=${chosen} done=${done} />` : html`<p class="quiet">${past.by_tool.length ? "clew has not compacted this session." : "Neither its tool nor clew has compacted this session."} A preview changes nothing.</p>`}
-      ${!all.length && html`<${Controls} session=${session} past=${past} done=${done} open=${open} show=${show} />`}
+      ${all.length
+        ? html`<${Tree} session=${session} all=${all} chosen=${chosen} done=${done} />`
+        : html`<p class="quiet">${past.by_tool.length ? "clew has not" : "Neither its tool nor clew has"} compacted this session. A preview changes nothing.</p>
+          <${Controls} session=${session} past=${past} done=${done} open=${open} show=${show} />`}
       ${past.refused.map((one) => html`<p class="problem small">✗ refused ${clock(one.time)}: ${one.reason}</p>`)}
     </section>
     <div class="digest">

@@ -89,7 +89,10 @@ function Pins({ session, pins, done }) {
     </form>
     <${Status} result=${result} busy=${busy} />
     ${ended.length > 0 && html`<details><summary>${plural(ended.length, "rule")} no longer in force</summary>
-      <ul>${ended.map((pin) => html`<li class="ended"><span class="ref">${pin.id}</span> <s>${pin.quote}</s> <span class="quiet">${pin.status}${pin.why ? `: ${pin.why}` : ""}${pin.replaced_by ? `, by ${pin.replaced_by}` : ""}</span> <${Turn} session=${session} id=${pin.source} /></li>`)}</ul></details>`}
+      <ul>${ended.map(
+        (pin) => html`<li class="ended"><span class="ref">${pin.id}</span> <s>${pin.quote}</s>${" "}
+          <span class="quiet">${pin.status}${pin.why ? `: ${pin.why}` : ""}${pin.replaced_by ? `, by ${pin.replaced_by}` : ""}</span> <${Turn} session=${session} id=${pin.source} /></li>`,
+      )}</ul></details>`}
   </section>`;
 }
 

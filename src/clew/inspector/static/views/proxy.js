@@ -49,9 +49,12 @@ function saved(one) {
   return `${part < 0 ? "−" : ""}${Math.abs(part)} %`;
 }
 
+const COLUMNS = ["conversation", "model", "requests", "tokens now", "cache reads", "cache writes", "output", "compactions", "cost"];
+const ESTIMATED = "estimated: the client's own requests, and a summary by the model for each compaction that clew answered";
+
 function Table({ rows }) {
   return html`<div class="scroll"><table>
-    <thead><tr><th>conversation</th><th>model</th><th>requests</th><th>tokens now</th><th>cache reads</th><th>cache writes</th><th>output</th><th>compactions</th><th>cost</th><th title="estimated: the client's own requests, and a summary by the model for each compaction that clew answered">without clew</th><th>saved</th><th>seen</th></tr></thead>
+    <thead><tr>${COLUMNS.map((name) => html`<th>${name}</th>`)}<th title=${ESTIMATED}>without clew</th><th>saved</th><th>seen</th></tr></thead>
     <tbody>${rows.map(([name, one]) => html`<tr key=${name}>
       <td>${one.session ? html`<a href=${address(one.session, "digests")}>${one.session}</a>` : name}</td>
       <td>${one.model}</td><td>${number(one.requests)}</td><td>${number(one.tokens)}</td>

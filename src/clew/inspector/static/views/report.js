@@ -22,7 +22,8 @@ export function Left({ session, report }) {
   return html`<section class="card left" aria-label="what left">
     <h3>What left the view <span class="quiet">the model no longer sees it; the log has all of it</span></h3>
     <${Kept} kept=${report.kept} />
-    ${report.kept_values.length > 0 && html`<details><summary>${report.kept_values.length} exact values kept by the digest or an excerpt</summary><p class="small">${report.kept_values.join(", ")}</p></details>`}
+    ${report.kept_values.length > 0 &&
+    html`<details><summary>${report.kept_values.length} exact values kept by the digest or an excerpt</summary><p class="small">${report.kept_values.join(", ")}</p></details>`}
     <${Lost} session=${session} lost=${report.lost.filter((one) => one.matter !== "value")} />
     ${values.length > 0 && html`<details onToggle=${(event) => show(event.currentTarget.open)}><summary>More: ${plural(values.length, "exact value")} that left</summary>${open && html`<${Lost} session=${session} lost=${values} />`}</details>`}
   </section>`;

@@ -73,12 +73,16 @@ function useSlash(box) {
 function Found({ result, go, needle, more, close }) {
   const done = result.upto >= result.messages;
   const hits = result.found.reduce((sum, one) => sum + one.count, 0);
+  const progress = `, ${result.searching ? "searching… " : "searched "}${number(result.upto)} of ${number(result.messages)}`;
   return html`<section class="found card" aria-label="what was found">
-    <p role="status" class=${result.searching ? "waiting" : ""}>${plural(hits, "hit")} in ${plural(result.found.length, "message")} with “${result.words}”${done ? "" : `, ${result.searching ? "searching… " : "searched "}${number(result.upto)} of ${number(result.messages)}`}
+    <p role="status" class=${result.searching ? "waiting" : ""}>${plural(hits, "hit")} in ${plural(result.found.length, "message")} with “${result.words}”${done ? "" : progress}
       <button type="button" class="plain" onClick=${close}>Close</button></p>
     <ol>
       ${result.found.map(
-        (one) => html`<li><button type="button" class="plain" onClick=${() => go(one.number)}><strong>m${one.number}</strong> <span class="quiet">${one.role}</span> <${Marked} text=${one.around} needle=${needle} />${one.count > 1 && html`<span class="quiet small"> ${number(one.count)} hits</span>`}</button></li>`,
+        (one) => html`<li><button type="button" class="plain" onClick=${() => go(one.number)}>
+          <strong>m${one.number}</strong> <span class="quiet">${one.role}</span> <${Marked} text=${one.around} needle=${needle} />
+          ${one.count > 1 && html`<span class="quiet small"> ${number(one.count)} hits</span>`}
+        </button></li>`,
       )}
     </ol>
     ${!done && !result.searching && html`<button type="button" onClick=${more}>Continue</button>`}

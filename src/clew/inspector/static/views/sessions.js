@@ -87,7 +87,9 @@ function List({ own, others, total, reading }) {
   if (!all.length && reading) return null;
   if (!all.length)
     return html`<p>No sessions of agent tools were found. Take the tour with the shipped example, or open a file of yours with <code>clew inspect FILE</code>.</p>`;
-  return html`${others.length > 0 && html`<p class="lead"><strong>${number(compacted)}</strong> of ${total > others.length ? `the ${number(others.length)} newest of ${plural(total, "session")}` : plural(others.length, "session")} of your agent tools ${compacted === 1 ? "was" : "were"} compacted. <${Lost} losses=${losses} compacted=${compacted} /> Open one to see what. Files are only read.</p>`}
+  const listed = total > others.length ? `the ${number(others.length)} newest of ${plural(total, "session")}` : plural(others.length, "session");
+  return html`${others.length > 0 && html`<p class="lead"><strong>${number(compacted)}</strong> of ${listed} of your agent tools ${compacted === 1 ? "was" : "were"} compacted.${" "}
+      <${Lost} losses=${losses} compacted=${compacted} /> Open one to see what. Files are only read.</p>`}
     <div class="row filter"><input type="search" aria-label="filter the sessions" placeholder="Filter by title, project or tool" value=${wanted} onInput=${(event) => want(event.target.value)} />
       <label class="check">order <select value=${order} onChange=${(event) => sort(event.target.value)}><option value="newest">last used first</option><option value="lost">most lost first</option></select></label>
       <label class="check"><input type="checkbox" checked=${only} onChange=${(event) => choose(event.target.checked)} /> only compacted sessions (${number(all.filter(is_compacted).length)})</label></div>

@@ -153,12 +153,19 @@ function Events({ session, events }) {
           <td>${one.name ? html`<a class="chip" href=${address(session, "digests", one.name)}>≡ ${one.name}</a>` : one.kind}</td>
           <td><a href=${address(session, `m${Math.max(1, one.x)}`)}>m${one.x}</a></td>
           <td class="excerpt">${one.trigger ? `${one.trigger}: ` : ""}${one.reason}</td>
-          <td class="num">${one.before && one.kind === "tool_compaction" ? `${number(one.before)} → ${number(one.after)}` : one.before ? html`<a href=${address(session, "diff", one.seq)}>${number(one.before)} → ${number(one.after)}</a>` : ""}</td>
+          <td class="num"><${Sizes} session=${session} one=${one} /></td>
           <td class="when">${clock(one.time)}</td>
         </tr>`,
       )}</tbody>
     </table></div>
   </section>`;
+}
+
+// The tokens before and after a compaction; one by clew leads to its differences.
+function Sizes({ session, one }) {
+  if (!one.before) return null;
+  const sizes = `${number(one.before)} → ${number(one.after)}`;
+  return one.kind === "tool_compaction" ? sizes : html`<a href=${address(session, "diff", one.seq)}>${sizes}</a>`;
 }
 
 // Tokens of a call: read from the cache, written to it, and uncached.
@@ -180,12 +187,18 @@ function Calls({ session, calls }) {
   if (!calls.length) return html`<p class="quiet">No model calls are recorded.</p>`;
   const sum = (field) => calls.reduce((total, call) => total + call[field], 0);
   const data = [calls.map((_, i) => i + 1), ...LAYERS.map(([, height]) => calls.map(height))];
-  const dollars = calls.some((call) => call.dollars === null) ? null : sum("dollars");
+  const read = sum("input_tokens");
+  const dollars = sum("dollars");
+  const cost = calls.some((call) => call.dollars === null) ? "" : `, $${dollars.toFixed(dollars < 1 ? 4 : 2)} in all`;
   const missed = calls.filter((call) => call.missed > 0);
   return html`<section class="card" aria-label="calls">
-    <h3>Calls <span class="quiet">${plural(calls.length, "call")}, ${number(sum("input_tokens"))} tokens read, ${share(sum("read"), sum("input_tokens"))} of them from the cache${dollars === null ? "" : `, $${dollars.toFixed(dollars < 1 ? 4 : 2)} in all`}</span></h3>
+    <h3>Calls <span class="quiet">${plural(calls.length, "call")}, ${number(read)} tokens read, ${share(sum("read"), read)} of them from the cache${cost}</span></h3>
     <${Plot} options=${() => bars(calls.length)} data=${data} again=${calls} height=${200} label="what each call read, from the cache or not" />
     <ul class="legend"><li><i class="swatch cache-read"></i>read from the cache</li><li><i class="swatch cache-write"></i>written to it</li><li><i class="swatch cache-plain"></i>uncached</li></ul>
-    ${missed.length > 0 && html`<h4>Misses</h4><ul class="lost">${missed.map((call) => html`<li><span class="matter">${call.cause}</span><span class="excerpt">${call.why}</span><span>${number(call.missed)} tokens</span><${Turn} session=${session} id=${`m${Math.max(1, call.x)}`} /></li>`)}</ul>`}
+    ${missed.length > 0 &&
+    html`<h4>Misses</h4><ul class="lost">${missed.map(
+      (call) => html`<li><span class="matter">${call.cause}</span><span class="excerpt">${call.why}</span>
+        <span>${number(call.missed)} tokens</span><${Turn} session=${session} id=${`m${Math.max(1, call.x)}`} /></li>`,
+    )}</ul>`}
   </section>`;
 }

@@ -26,7 +26,8 @@ function Whole({ session, one }) {
         <ul>${one.lines.map((each, i) =>
           each.heading
             ? html`<li><h4><${Inline} text=${each.text.replaceAll("**", "")} /></h4></li>`
-            : html`<li class="line ${line === i ? "chosen" : ""}"><button class="claim ${line === i ? "chosen" : ""}" aria-pressed=${line === i} onClick=${() => choose(line === i ? null : i)}><span class="claim-text"><${Inline} text=${each.text} /></span></button>
+            : html`<li class="line ${line === i ? "chosen" : ""}">
+              <button class="claim ${line === i ? "chosen" : ""}" aria-pressed=${line === i} onClick=${() => choose(line === i ? null : i)}><span class="claim-text"><${Inline} text=${each.text} /></span></button>
               ${line === i && html`<${Likely} session=${session} name=${one.name} text=${each.text} />`}</li>`,
         )}</ul>
       </section>
