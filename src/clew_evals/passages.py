@@ -1,4 +1,8 @@
-"""What a message says, as the measure reads it: who speaks, and plain text with nothing escaped."""
+"""What a message says, as the measure reads it: who speaks, and plain text with nothing escaped.
+
+Of a tool result the line numbers are taken off (``12→x = 1``), a call's ``{"path": "a.py"}`` is read as
+``path: a.py``, and Windows paths are written with slashes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Inspect: the JSON log of an evaluation; every sample is a session."""
+"""Inspect: the JSON log of an evaluation; every sample is a session.
+
+``{"eval": {"task": …, "model": …}, "samples": [{"id": 1, "messages": […], "attachments": {…}}]}``
+"""
 
 from __future__ import annotations
 
