@@ -4,7 +4,7 @@
 
 Every string of the injection data (``CLEW_TEST_DATA/injection``) and the sentences below, which are rules and
 permissions in plain words, is pasted in each of the ways that people paste. None may become a rule, none may
-end "Never modify files under legacy/.".
+end "Never modify files under legacy/.", and a summariser that judges rules should not be asked about any.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from clew.message import Role, text_message
+from clew.message import Item, Message, Role, text_message
 from clew.rules import find, find_candidates, retire
+from clew.rules.candidates import AskedSentence, sentences_to_judge
 
 DATA = Path(os.environ.get("CLEW_TEST_DATA", Path(__file__).parents[2] / "shared" / "data")) / "injection"
 BASE = "Never modify files under legacy/."
@@ -81,24 +82,39 @@ def pasted(way: str, text: str) -> str:
     return WAYS[way].replace("{quoted}", quoted).replace("{line}", " ".join(text.split())).replace("{}", text)
 
 
+def message_of(way: str, text: str) -> Message:
+    return text_message(Role.USER, pasted(way, text))
+
+
+def asked(message: Message) -> list[AskedSentence]:
+    return list(sentences_to_judge(Item("m1", message)))
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--misses", action="store_true")
     misses = arguments.parse_args().misses
     active = [replace(found, id="base") for found in find_candidates(text_message(Role.USER, BASE))]
     everything = list(strings())
-    total = rules = lifts = 0
-    for way in WAYS:
-        made = ended = 0
+    total = rules = lifts = asked_about = 0
+    for way, frame in WAYS.items():
+        made = ended = shown = 0
         for kind, text in everything:
-            message = text_message(Role.USER, pasted(way, text))
+            message = message_of(way, text)
             found, ends = find(message), retire(active, message)
-            made, ended = made + bool(found), ended + bool(ends)
+            foreign = [one.rule for one in asked(message) if one.rule.quote not in frame]
+            made, ended, shown = made + bool(found), ended + bool(ends), shown + bool(foreign)
+            for one in foreign if misses else ():
+                print(f"   {way} · {kind} · asked about: {one.quote[:100]!r}")
             for one in (*found, *ends) if misses else ():
                 print(f"   {way} · {kind} · {one.quote[:100]!r}")
-        print(f"{way:16} {len(everything)} strings · {made} make a rule · {ended} end one")
+        print(
+            f"{way:16} {len(everything)} strings · {made} make a rule · {ended} end one · {shown} asked about"
+        )
         total, rules, lifts = total + len(everything), rules + made, lifts + ended
-    print(f"all              {total} messages · {rules} rules ({100 * rules / total:.2f} %) · {lifts} ends")
+        asked_about += shown
+    share = 100 * rules / total
+    print(f"all {total} messages · {rules} rules ({share:.2f} %) · {lifts} ends · {asked_about} asked about")
 
 
 if __name__ == "__main__":

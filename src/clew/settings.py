@@ -76,6 +76,7 @@ class Settings:
     base_url: str = ""
     offline: bool = False
     summariser: str = ""
+    judge_rules: bool = True
 
     window: int | None = None
     preset: Preset = Preset.DEFAULT
@@ -244,6 +245,7 @@ _ALL = (
     SettingKey("base_url", _text, "the server of the model", _PERSON),
     SettingKey("offline", _boolean, "never use the network", _PERSON),
     SettingKey("summariser", _text, "the model that writes digests; if unset, no model is used", _TRUSTED),
+    SettingKey("judge_rules", _boolean, "ask the summariser which of your sentences are rules"),
     SettingKey("window", _positive, "context window in tokens, if not the model's own"),
     SettingKey("preset", _one_of(Preset), "when to compact and how far: default or early"),
     SettingKey(
@@ -336,6 +338,21 @@ def switched_off(env: Mapping[str, str] = os.environ) -> bool:
         raise InputError(f"CLEW_OFF is {chosen!r}, not 'true' or 'false'") from None
 
 
+def rules_are_judged(env: Mapping[str, str] = os.environ) -> bool:
+    """Return whether a summariser judges rules, by ``CLEW_JUDGE_RULES``, for library calls."""
+    chosen = env.get("CLEW_JUDGE_RULES", "")
+    try:
+        return not chosen or _boolean(chosen)
+    except ValueError:
+        raise InputError(f"CLEW_JUDGE_RULES is {chosen!r}, not 'true' or 'false'") from None
+
+
+def use_judge_rules(settings: Settings) -> None:
+    """Keep summarisers from judging rules, here and in processes that are started, if the settings say so."""
+    if not settings.judge_rules:
+        os.environ["CLEW_JUDGE_RULES"] = "false"
+
+
 def encoder_folder(env: Mapping[str, str] = os.environ) -> Path | None:
     """Return the folder in ``CLEW_ENCODER``, for library calls, which read no settings files."""
     return Path(env["CLEW_ENCODER"]).expanduser() if env.get("CLEW_ENCODER") else None
@@ -380,7 +397,13 @@ def load_settings(
     """
     home = clew_home(env)
     own_values = list(_from_file(home / FILE, own=True))
-    explicit = [*_from_environment(env), *_from_flags(flags)]
+    explicit = [
+        _Value(key, env[key.variable], key.variable) for key in KEYS.values() if env.get(key.variable)
+    ]
+    for name, value in flags.items():
+        if value is not None:
+            key = _find_key(name, "flags")
+            explicit.append(_Value(key, value, key.flag))
     roots = [item.parse() for item in (*own_values, *explicit) if item.key.name == "trust_roots"]
     trusted: tuple[Path, ...] = roots[-1] if roots else ()  # type: ignore[assignment]  # what _paths returns
     chose_model = any(item.key.name in _MODEL_KEYS for item in own_values)
@@ -414,15 +437,6 @@ def _check_together(settings: Settings, origins: Mapping[str, str]) -> None:
         raise InputError(f"{where}: {text}", "lower down_to")
 
 
-def _from_environment(env: Mapping[str, str]) -> list[_Value]:
-    return [_Value(key, env[key.variable], key.variable) for key in KEYS.values() if env.get(key.variable)]
-
-
-def _from_flags(flags: Mapping[str, object]) -> list[_Value]:
-    source = ((_find_key(name, "flags"), value) for name, value in flags.items() if value is not None)
-    return [_Value(key, value, key.flag) for key, value in source]
-
-
 def _misspelt(env: Mapping[str, str]) -> list[str]:
     """Return a warning for each ``CLEW_…`` variable that is not a setting."""
     known = {key.variable for key in KEYS.values()}
@@ -439,29 +453,20 @@ def _from_project(
     user adds a warning and is not parsed.
     """
     folders = list(_folders(start))
-    own_paths = [file for folder in folders if (file := folder / FILE).is_file()]
-    shared = [file for folder in folders if _has_table(file := folder / PROJECT)]
-    for file in own_paths[:1]:
-        yield from _from_project_file(file, None, trusted, chose_model, warnings)
-    for file in shared[:1]:
-        yield from _from_project_file(file, "tool.clew", trusted, chose_model, warnings)
-
-
-def _from_project_file(
-    file: Path, table: str | None, trusted: Sequence[Path], chose_model: bool, warnings: list[str]
-) -> Iterator[_Value]:
-    folder = file.resolve().parent
-    is_trusted = any(folder.is_relative_to(root.resolve()) for root in trusted)
-    if not is_trusted and is_foreign(file):
-        warnings.append(f"{file} is ignored: it belongs to another user")
-        return
-    for setting in _from_file(file, table):
-        if chose_model and not is_trusted and setting.key.settable_by is SettableBy.TRUSTED:
-            yield setting._replace(
-                ignored="your own settings choose the model, and trust_roots does not hold this project"
-            )
-        else:
-            yield setting
+    own = [(file, None) for folder in folders if (file := folder / FILE).is_file()]
+    shared = [(file, "tool.clew") for folder in folders if _has_table(file := folder / PROJECT)]
+    for file, table in (*own[:1], *shared[:1]):
+        folder = file.resolve().parent
+        is_trusted = any(folder.is_relative_to(root.resolve()) for root in trusted)
+        if not is_trusted and is_foreign(file):
+            warnings.append(f"{file} is ignored: it belongs to another user")
+            continue
+        for setting in _from_file(file, table):
+            if chose_model and not is_trusted and setting.key.settable_by is SettableBy.TRUSTED:
+                why = "your own settings choose the model, and trust_roots does not hold this project"
+                yield setting._replace(ignored=why)
+            else:
+                yield setting
 
 
 def is_foreign(file: Path, me: int | None = None) -> bool:

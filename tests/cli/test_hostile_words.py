@@ -228,3 +228,16 @@ def test_no_command_shows_a_secret_of_a_file(command, tmp_path, capsys, monkeypa
     main([command, "m.json", *(["m1"] if command == "expand" else [])])
     shown = capsys.readouterr()
     assert SECRET[:12] not in shown.out + shown.err
+
+
+@pytest.mark.parametrize("command", [("show", "m.json"), ("expand", "m.json", "m1"), ("rules", "m.json")])
+def test_json_output_shows_no_secret_either(command, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("m.json").write_text(
+        json.dumps([{"role": "user", "content": f"Never deploy with {SECRET} to staging."}])
+    )
+    main([*command, "--json"])
+    shown = capsys.readouterr().out
+    assert SECRET[:12] not in shown
+    assert "[secret:" in shown
+    assert all(json.loads(line) for line in shown.splitlines())

@@ -11,6 +11,7 @@ from clew.log.store import SqliteStore
 from clew.rules.findings import FINDER
 from clew.session import Session
 from tests.cli.conftest import Run
+from tests.session.test_judged_rules import LABELS, conversation, scripted
 
 TALK = (
     ("user", "Fix the parser. Never touch legacy/. I prefer short answers."),
@@ -126,3 +127,26 @@ def test_a_file_cannot_be_rescanned(clew: Run, talk: Path):
     refused = clew("rules", str(talk), "--rescan")
     assert refused.returncode == 2
     assert "clew import" in refused.stderr
+
+
+def test_what_a_summariser_said_about_a_rule_is_listed(clew: Run, tmp_path: Path):
+    """In a session whose compaction asked a model: confirmed, added, doubted, and out of force."""
+    home = tmp_path / "judged"
+    home.mkdir()
+    with SqliteStore(home / "clew.db") as store:
+        session = Session.open("talk", store, window=20_000, summariser=scripted(LABELS))
+        session.add(*conversation())
+        session.compact(target_tokens=5_000)
+    told = clew("rules", "talk", CLEW_HOME=str(home)).stdout
+    assert "confirmed by the summariser (scripted/judge)" in told
+    assert "found by the summariser (scripted/judge)" in told
+    assert "calls it not binding; it holds until you switch it off" in told
+    assert "a request for one step" not in told
+    everything = clew("rules", "talk", "--all", CLEW_HOME=str(home)).stdout
+    assert "(dismissed)" in everything
+    assert "doubted: the summariser (scripted/judge) calls it a request for one step" in everything
+    listed = json.loads(clew("rules", "talk", "--json", CLEW_HOME=str(home)).stdout)["rules"]
+    assert {(rule["judged"], rule["judged_by"]) for rule in listed} == {
+        ("standing", "scripted/judge"),
+        ("none", "scripted/judge"),
+    }

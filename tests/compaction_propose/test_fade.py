@@ -28,6 +28,7 @@ from clew.message import (
     Media,
     Message,
     Origin,
+    Place,
     Role,
     Text,
     Thinking,
@@ -197,3 +198,18 @@ def test_a_file_of_instructions_from_the_harness_keeps_a_tenth_of_the_room():
     assert faded[0] == sizes[0] > 2 * OTHER_TOKENS > faded[1]
     _, faded = faded_sizes(view, sizes, 2_000, Fading(0), COUNTER.count_part)
     assert 200 <= faded[0] < sizes[0]
+
+
+def test_the_report_of_another_agent_keeps_a_share_of_the_room():
+    view = items(
+        [
+            text_message(Role.USER, "go"),
+            Message(Role.ASSISTANT, (ToolCall("c", "Task", {"prompt": "look"}, trust=Trust.ASSISTANT),)),
+            Message(Role.TOOL, (ToolResult("c", (Text("The rates are in tables. " * 400),)),)),
+        ]
+    )
+    sizes = [COUNTER.count(item.message) for item in view]
+    usual = faded_sizes(view, sizes, 9_000, Fading(0), COUNTER.count_part)[1]
+    more = faded_sizes(view, sizes, 9_000, Fading(0, reports={Place(2, 0)}), COUNTER.count_part)[1]
+    assert usual[2] < 40
+    assert 250 < more[2] < 290

@@ -8,7 +8,7 @@ import pytest
 
 import clew
 from clew.compaction.plan import Topic
-from clew.compaction.propose.file_text import Topics, claims, current_texts, passages
+from clew.compaction.propose.file_text import Topics, claims, current_texts, passages, repeats
 from clew.message import Message, Role, text_message
 from tests.compaction_propose.sessions import items, spoken, step
 
@@ -227,3 +227,36 @@ def test_a_script_that_writes_a_file_makes_its_known_text_outdated(script: str, 
     )
     found = passages(view, {item.id for item in view[:-1]}, Topics(view, ()))
     assert {passage.path for passage in found} == {"lib/src/rates_of_others.py"}
+
+
+def test_a_passage_of_nothing_but_comments_is_not_quoted_and_a_quote_does_not_end_in_one():
+    comment = "\n".join(f"# Line {n} of the words that explain the rates." for n in range(6))
+    body = "\n".join(f"def rate_{n}(day):\n    return table[day] * {n}" for n in range(4))
+    view = items([*read("c1", "src/rates.py", comment), spoken("rates.py is next.")])
+    assert passages(view, {"m1", "m2"}, Topics(view, ())) == []
+    view = items([*read("c1", "src/rates.py", f"{body}\n\n# The next function"), spoken("rates.py is next.")])
+    (claim,) = claims(passages(view, {"m1", "m2"}, Topics(view, ())))
+    assert claim.text.endswith("return table[day] * 3")
+    view = items([*read("c1", "docs/rates.md", comment), spoken("rates.md is next.")])
+    assert passages(view, {"m1", "m2"}, Topics(view, ()))
+
+
+def test_lines_that_were_read_twice_are_quoted_once():
+    body = [f"def rate_{n}(day):\n    return table[day] * {n}" for n in range(12)]
+    first, second = ("\n".join(body[:9]), "\n".join(body[5:]))
+    view = items(
+        [
+            *step("c1", "Read", {"file_path": "rates.py", "offset": 1, "limit": 30}, first),
+            *step("c2", "Read", {"file_path": "rates.py", "offset": 10, "limit": 30}, second),
+            spoken("rates.py is next."),
+        ]
+    )
+    found = sorted(passages(view, {"m1", "m2", "m3", "m4"}, Topics(view, ())), key=lambda one: one.text)
+    assert repeats(found[1], found[:1])
+    assert not repeats(found[0], found[1:])
+    assert not repeats(found[1], [found[0]._replace(path="other.py")])
+
+
+def test_what_a_tool_glues_to_the_first_line_is_not_part_of_it():
+    text = "<path>rates.py</path>\n<type>file</type>\n<content>1: def rate(day):\n2:     return 1\n</content>"
+    assert now(read("c1", "rates.py", text))["rates.py"] == ["def rate(day):\n    return 1"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
@@ -11,13 +12,14 @@ import clew
 from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import digest_content
+from clew.compaction.propose.digest_builder import _without_parts
 from clew.compaction.propose.digest_input import _repeats
 from clew.compaction.propose.excerpt import both_ends
 from clew.compaction.propose.request_text import request_excerpt
 from clew.compaction.propose.stubs import _changed_only
 from clew.compaction.task import CompactionTask
 from clew.ledger.turns import Turn
-from clew.message import Cite, Message, Role, Trust, text_message
+from clew.message import Cite, Message, Origin, Role, Trust, text_message
 from tests.compaction_propose.sessions import COUNTER, Living, items, read, spoken, step
 
 PLAN = "Implement this plan:\n" + "\n".join(f"{n}. Change module_{n} as agreed." for n in range(60))
@@ -234,6 +236,15 @@ def test_an_agreement_is_shown_with_the_offer_it_accepts():
     ]
 
 
+def test_an_agreement_that_was_answered_is_over_when_the_agent_is_told_something_else():
+    offer = "Shall I sort the steps?"
+    talk = [text_message(Role.USER, "Fix it."), *work(10), spoken(f"Fixed.\n\n{offer}")]
+    talk += [text_message(Role.USER, "yup!"), *work(3), spoken("The steps are sorted.")]
+    command = replace(text_message(Role.USER, "Review all changes."), origin=Origin.INJECTED)
+    digest = digest_of([*talk, command, *work_alone(90)], 3_000)
+    assert "yup!" not in [one.text for one in digest.claims if one.kind is ClaimKind.NEXT]
+
+
 def test_a_goal_before_the_offer_that_was_accepted_is_past():
     fix = [text_message(Role.USER, "Fix the parser."), *work(10), spoken("I fixed the parser.")]
     digest = agreed_after(*fix, text_message(Role.USER, "Which points are open in the reader?"), *work(3))
@@ -295,3 +306,19 @@ def test_a_result_is_excerpted_around_the_names_at_the_end_of_a_long_plan():
     ]
     done = clew.compact(messages, window=200_000, target_tokens=4_000)
     assert "index = 0  # where it starts" in str(done.messages)
+
+
+def test_a_decision_that_the_quoted_request_contains_is_not_listed_again():
+    cites = (Cite("m1"),)
+    asked = Claim(
+        "", ClaimKind.USER, "Build a page. Keep it simple. No login.", cites, Trust.USER, verbatim=True
+    )
+    inside = Claim("", ClaimKind.DECISION, "Keep it simple.", cites, Trust.USER, verbatim=True)
+    later = inside._replace(sources=(Cite("m9"),))
+    assert _without_parts([asked, inside, later]) == [asked, later]
+
+
+def test_a_file_whose_text_is_quoted_is_not_shown_by_its_edit_as_well():
+    edit = Claim("", ClaimKind.ARTIFACT, "/w/src/a.py\n+ x = 1", (Cite("m1"),), Trust.UNTRUSTED)
+    assert digest_content._is_of(edit, {"src/a.py"})
+    assert not digest_content._is_of(edit, {"c/a.py", "lib/src/a.py"})

@@ -10,6 +10,7 @@ from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.story import (
     EDIT_LINES,
     LEVELS,
+    LONG_ASK,
     LONGEST_EDIT,
     LONGEST_ITEM,
     LONGEST_QUOTE,
@@ -422,7 +423,39 @@ def test_a_written_file_is_shown_by_what_it_defines():
     view = items(messages)
     by_id = {item.id: item.message for item in view}
     (claim,) = last_edits(read(view).artifacts.changed, set(by_id), by_id.get)
-    assert claim.text.endswith("\n+ def load_all():")
+    assert claim.text == "/w/a.py\n+ def load_all():"
+
+
+def test_a_written_file_that_defines_nothing_is_only_named():
+    style = "\n".join(f".box-{n} {{ color: red; }}" for n in range(9))
+    view = items(step("c1", "Write", {"file_path": "/w/a.css", "content": style}, "File created: /w/a.css"))
+    by_id = {item.id: item.message for item in view}
+    assert list(last_edits(read(view).artifacts.changed, set(by_id), by_id.get)) == []
+
+
+def test_a_past_request_with_a_pasted_log_gives_its_room_to_reports():
+    log = "\n".join(f"2026-02-15 12:00:{n % 60:02} INFO step {n} of the worker is done" for n in range(90))
+    view = items([text_message(Role.USER, f"Why does it hang?\n{log}"), spoken("It waits for a lock.")])
+    by_id = {item.id: item.message for item in view}
+    ((asked, report),) = Story(read(view).turns, set(by_id), by_id.get).entries(LEVELS[0])
+    assert asked.text.startswith("Why does it hang?\n")
+    assert len(asked.text) < 1.1 * LONG_ASK
+    assert report.text == "It waits for a lock."
+
+
+def test_the_line_under_the_head_of_a_table_is_no_sentence():
+    rows = "\n".join(f"| rate_{n} | fixed in `rates.py` because table {n} was empty |" for n in range(20))
+    text = f"All rates work now.\n\n| Name | What was done |\n|------|---------------|\n{rows}"
+    assert all("---" not in text[start:end].split("\n") for start, end in telling(text, 300))
+    assert "|------|---------------|" not in [text[start:end] for start, end in telling(text, 300)]
+
+
+@pytest.mark.parametrize(
+    "pointing", ["The problem is clear from the transcript.", "It's missing in `rates.py`, not in `a.py`."]
+)
+def test_a_finding_that_says_nothing_without_the_one_before_it_is_not_quoted(pointing: str):
+    cause = "The root cause is that `load()` runs twice."
+    assert told_findings(pointing, cause) == [cause]
 
 
 # The list that a request points at --------------------------------------------------------------------

@@ -268,7 +268,20 @@ def test_the_commands_that_ran_last_and_the_files_read_most_are_listed():
     view = items([text_message(Role.USER, "Go."), *(message for pair in steps for message in pair)])
     told = [one.text for one in mandatory_content(read(view), view).claims if one.kind is ClaimKind.ARTIFACT]
     ran = [f"ran: make part{n}" for n in range(4, 8)]
-    assert told == ["read: /w/often.py", "read: /w/once.py", *ran, "ran: make lint"]
+    assert told == ["ran: make lint", "read: /w/often.py", "read: /w/once.py", *ran]
+
+
+def test_commands_that_every_session_runs_are_not_listed():
+    commands = [
+        "git log --oneline -5",
+        "cd /w && ls | head",
+        "git add a.py && git commit -m 'x'",
+        "cd /w && make all",
+    ]
+    steps = [step(f"c{n}", "bash", {"command": command}, "ok") for n, command in enumerate(commands)]
+    view = items([text_message(Role.USER, "Go."), *(message for pair in steps for message in pair)])
+    told = [one.text for one in mandatory_content(read(view), view).claims if one.topic is Topic.COMMAND]
+    assert told == ["ran: cd /w && make all"]
 
 
 def test_a_goal_that_is_too_long_is_told_by_how_it_begins_and_says_that_it_is_cut():

@@ -374,7 +374,7 @@ def test_rules_are_listed_with_where_they_come_from_and_can_be_changed(handle: O
 
 
 def test_recall_finds_what_left_the_view_with_its_score(handle: OpenSession, house: House):
-    hits = ledger_view.recall(house.pool, handle, "RATE_7 in part_3.py", everywhere=False)["hits"]
+    hits = ledger_view.recall(house.pool, handle, "RATE_7 in part_3.py")["hits"]
     assert hits[0]["score"] > 0  # exact values come first, whatever their score
     assert any("part_3" in hit["text"] for hit in hits)
 

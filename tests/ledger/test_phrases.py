@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.ledger import decisions, goal, talk
+from clew.ledger import announcements, decisions, goal
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
 from clew.message.patterns import AnyCasePattern
 from tests.conftest import tries
@@ -80,7 +80,7 @@ def test_what_a_pattern_finds_its_phrases_may_hold(text):
     for pattern, phrases in (
         (decisions._BY_USER, decisions._PHRASES_OF_USER),
         (decisions._BY_ASSISTANT, decisions._PHRASES_OF_ASSISTANT),
-        (talk._PROMISE, talk._PROMISE_PHRASES),
+        (announcements._PROMISE, announcements._PROMISE_PHRASES),
         (goal._DONE, goal._DONE_WORDS),
     ):
         assert not pattern.search(text) or phrases.may_match(text)

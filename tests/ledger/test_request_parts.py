@@ -275,3 +275,43 @@ def test_a_request_for_something_else_does_not_answer_a_question_of_the_model(re
 def test_an_answer_need_not_repeat_the_words_of_the_question(question, reply):
     ledger = ledger_of(user("Port it."), assistant(f"It is ported. {question}"), user(reply))
     assert [loop.closed for loop in ledger.loops.closed if loop.kind is LoopKind.ASKED] == [Closed.ANSWERED]
+
+
+FLIGHTS = assistant("There are two flights, at 9:10 and at 14:40. Which one do you prefer?")
+WEATHER = (user("What is the weather there in May?"), assistant("It is sunny there in May."))
+
+
+def asked_of_the_user(*messages):
+    return [loop.text for loop in ledger_of(*messages).loops.open if loop.kind is LoopKind.ASKED]
+
+
+def test_a_question_of_the_user_on_another_matter_does_not_answer_a_choice():
+    talk = (user("Book me a flight to Rome."), FLIGHTS, *WEATHER)
+    assert asked_of_the_user(*talk) == ["Which one do you prefer?"]
+    assert asked_of_the_user(*talk, user("Looks good.")) == ["Which one do you prefer?"]
+    assert asked_of_the_user(*talk, user("The one at 14:40.")) == []
+    assert asked_of_the_user(talk[0], FLIGHTS, user("Is the flight at 9:10 cheaper?")) == []
+
+
+TWO_QUESTIONS = assistant(
+    "Before I start I need two answers:\n1. Should the invoices from before 2019 be migrated as well?\n"
+    "2. Who approves the cutover on Sunday?"
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "left"),
+    [
+        ("Yes, migrate the old invoices too.", ["Who approves the cutover on Sunday?"]),
+        ("Ana approves the cutover.", ["Should the invoices from before 2019 be migrated as well?"]),
+        ("Migrate the old invoices too, and Ana.", []),
+        ("1. yes\n2. Ana", []),
+        ("Whatever you think is best.", []),
+    ],
+)
+def test_of_several_questions_those_that_an_answer_does_not_speak_of_stay_open(reply, left):
+    talk = (user("Move the invoices to the new database."), TWO_QUESTIONS, user(reply))
+    assert asked_of_the_user(*talk) == left
+    again = Ledger.from_json(ledger_of(*talk[:2]).to_json())
+    again.extend([Item("later", talk[2])])
+    assert [loop.text for loop in again.loops.open if loop.kind is LoopKind.ASKED] == left

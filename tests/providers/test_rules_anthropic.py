@@ -8,7 +8,7 @@ import struct
 import pytest
 
 from clew.providers.anthropic.rules import RULES
-from clew.providers.anthropic.rules_models import family_of
+from clew.providers.anthropic.rules_walk import family_of
 from clew.providers.rules import check_body
 from tests.providers.examples import Example, Outcome, assert_fires_alone, judged, name_of
 

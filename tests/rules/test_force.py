@@ -449,3 +449,39 @@ def test_a_message_that_is_a_list_of_rules_is_pinned_whole_however_long():
     rules = [f"Never touch the folder legacy_{n} of the store." for n in range(30)]
     found = find(text_message(Role.USER, " ".join(rules)))
     assert [one.quote for one in found] == rules
+
+
+EVERY_REPLY = [
+    "Start every reply with the ticket number.",
+    "Finish every reply with a list of the changed files.",
+    "Begin every answer with a short summary.",
+    "Please end each of your answers with an open question.",
+    "Start each response by naming the file.",
+    "Always start your replies with the date.",
+    "Include the file path in every answer.",
+    "Put the cost so far at the end of each answer.",
+    "Your answers should end with a list of open points.",
+]
+
+
+@pytest.mark.parametrize("text", EVERY_REPLY)
+def test_an_order_for_every_answer_is_a_rule(text: str):
+    (rule,) = find(text_message(Role.USER, f"Fix the parser. {text}"))
+    assert (rule.quote, rule.because) == (text, "it is for every answer")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Start every reply job with a lock.",
+        "List all responses of the API.",
+        "Put a like button on every answer.",
+        "Include a link in each reply email.",
+        "Close all replies of the ticket 12.",
+        "Add the date to every answer in the FAQ.",
+        "The bot should end every reply with a smile.",
+        "Show the author next to each reply.",
+    ],
+)
+def test_an_order_about_replies_of_a_product_is_no_rule(text: str):
+    assert not find(text_message(Role.USER, text))

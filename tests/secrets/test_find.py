@@ -185,3 +185,21 @@ def test_hostile_text_is_read_in_linear_time() -> None:
     """Each takes hundredths of a second; a quadratic pattern would take seconds, a worse one minutes."""
     for piece in HOSTILE:
         assert _seconds(piece * (30_000 // len(piece))) < 1, piece
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("My passphrase is correct horse battery staple.", "correct horse battery staple"),
+        ('the password is "purple monkey dishwasher", keep it', "purple monkey dishwasher"),
+        ("Our passphrase is purple monkey dishwasher tango, keep it.", "purple monkey dishwasher tango"),
+        ("The password is stored in the vault.", None),
+        ("my password is too short and weak", None),
+        ("The password is visible while typing fast", None),
+        ("The password is 'must be at least eight characters'", None),
+        ("The password is checked against known hashes before login.", None),
+    ],
+)
+def test_a_passphrase_of_several_words_is_found_and_a_sentence_about_passwords_is_not(text, secret):
+    found = [text[one.start : one.end] for one in find(text)]
+    assert found == ([secret] if secret else [])

@@ -112,7 +112,8 @@ def test_a_model_of_which_no_line_is_left_is_not_the_author_and_is_named_as_aske
     assert [attempt.outcome for attempt in done.attempts] == ["refused", "refused", "accepted"]
     assert (done.digest.author, done.attempts[-1].author) == ("clew", "clew")
     assert done.digest.prompt_version is None
-    assert (done.asked, done.calls) == ("scripted/invents", 2)
+    assert (done.asked, done.calls) == ("scripted/invents", 3)  # one about rules, two for the digest
+    assert done.not_judged.startswith("its answer about rules cannot be used")
 
 
 @pytest.mark.parametrize(

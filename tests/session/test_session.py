@@ -345,8 +345,9 @@ def test_the_sessions_own_model_is_asked_behind_the_sessions_own_request(session
     session.own_requests = Native("anthropic", {"tools": [{"name": "read_file", "input_schema": {}}]})
     sent = [item.message for item in session.view()]
     session.compact(target_tokens=5_000)
-    assert [*model.asked[0].system, *model.asked[0].messages] == sent
-    assert model.asked[0].rest is session.own_requests
+    summary = next(ask for ask in model.asked if ask.purpose == "summarise")
+    assert [*summary.system, *summary.messages] == sent
+    assert summary.rest is session.own_requests
 
 
 def test_a_model_that_fails_leaves_the_digest_to_code(store):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from clew.message import Usage
 from clew.providers import OPENAI
-from clew.transcripts.readers.mini_swe_agent import read, sniff
+from clew.transcripts.readers.swe_agent import MINI
 from clew.transcripts.records import Start
 from tests.transcripts.telling import document, tell
 
@@ -18,7 +18,7 @@ def run(*messages: dict) -> dict:
 
 
 def told(*messages: dict) -> list[str]:
-    return tell(read(document(run(*messages), "x.traj.json")))[3:]
+    return tell(MINI.read(document(run(*messages), "x.traj.json")))[3:]
 
 
 def replied(content: str, **fields) -> dict:
@@ -27,8 +27,8 @@ def replied(content: str, **fields) -> dict:
 
 def test_a_run_begins_with_its_model_and_directory():
     source = document(run(), "django-1.traj.json")
-    assert sniff(source)
-    assert next(read(source)) == Start("django-1", "mini-swe-agent", directory="/w", model="m")
+    assert MINI.sniff(source)
+    assert next(MINI.read(source)) == Start("django-1", "mini-swe-agent", directory="/w", model="m")
 
 
 def test_a_block_of_bash_is_a_call_and_the_next_message_its_result():
@@ -59,7 +59,7 @@ def test_a_reply_with_no_or_several_commands_was_refused_by_the_harness():
 
 def test_tokens_come_with_the_reply():
     response = {"model": "m-1", "created": 1785000000, "usage": {"prompt_tokens": 9, "completion_tokens": 2}}
-    entry = list(read(document(run(replied("hm", extra={"response": response})))))[3]
+    entry = list(MINI.read(document(run(replied("hm", extra={"response": response})))))[3]
     assert (entry.model, entry.time, entry.usage) == ("m-1", "2026-07-25T17:20:00.000Z", Usage(9, 2))
 
 
@@ -74,12 +74,12 @@ def test_called_tools_render_as_openai_gets_them():
             {"role": "exit", "content": "done"},
         )
     )
-    assert tell(read(source))[3:] == [
+    assert tell(MINI.read(source))[3:] == [
         '#2 assistant: bash({"command": "ls"})=c1',
         "#3 tool: c1> a",
         "#4 user/injected: <untrusted>done",
     ]
-    assert OPENAI.render(entry.message for entry in list(read(source))[3:5]) == [said, result]
+    assert OPENAI.render(entry.message for entry in list(MINI.read(source))[3:5]) == [said, result]
 
 
 def test_a_reply_of_responses_is_read_item_by_item():

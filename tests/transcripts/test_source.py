@@ -57,8 +57,8 @@ def test_packed_data_that_ends_early_gives_what_is_there_and_says_so(how):
 
 
 def test_damage_in_the_last_bits_of_gzip_data_is_reported(monkeypatch):
-    # All the bytes are read before the output of the step is full; the invalid distance is found afterwards.
-    monkeypatch.setattr("clew.transcripts.source.STEP_BYTES", 1)
+    # The invalid distance is found with the last byte, after output has been passed on.
+    monkeypatch.setattr("clew.transcripts.source.GZIP_FEED_BYTES", 1)
     source = open_source(b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03KL\x1cE")
     assert set(all_of(source)) == {ord("a")}
     assert source.damage is not None

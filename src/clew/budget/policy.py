@@ -222,7 +222,12 @@ def allot(window_tokens: int, asks: Mapping[Region, int], policy: Policy = DEFAU
     """
     asked = _requested_by_region(window_tokens, asks, policy)
     _require_room_for_fixed(window_tokens, asked)
-    most = _upper_bounds(max(0, window_tokens - asked[Region.REPLY]), policy)
+    usable = max(0, window_tokens - asked[Region.REPLY])
+    most = {
+        Region.INSTRUCTIONS: policy.instructions.of(usable),
+        Region.MEMORY: policy.memory.of(usable),
+        Region.NEXT_RESULT: policy.next_result_most.of(usable),
+    }
     granted: dict[Region, int] = {}
     reasons: dict[Region, str] = {}
     left = window_tokens
@@ -247,15 +252,6 @@ def _requested_by_region(window_tokens: int, asks: Mapping[Region, int], policy:
         Region.NEXT_RESULT: policy.next_result.of(usable),
     }
     return {region: asks.get(region, reserves.get(region, 0)) for region in Region}
-
-
-def _upper_bounds(usable_tokens: int, policy: Policy) -> dict[Region, int]:
-    """Return the upper bounds of the regions that have one."""
-    return {
-        Region.INSTRUCTIONS: policy.instructions.of(usable_tokens),
-        Region.MEMORY: policy.memory.of(usable_tokens),
-        Region.NEXT_RESULT: policy.next_result_most.of(usable_tokens),
-    }
 
 
 def _why(region: Region, asked: int, wanted: int, left: int) -> str:

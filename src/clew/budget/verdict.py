@@ -55,6 +55,11 @@ class Fill:
         window = Window(allotment.window_tokens, allotment.of(Region.REPLY).given)
         return cls(window, fixed + history, fixed, at_unix_s)
 
+    @property
+    def fits(self) -> bool:
+        """Whether the next request fits as it is."""
+        return self.used_tokens <= self.window.usable_tokens
+
     def __str__(self) -> str:
         usable = self.window.usable_tokens
         share = f" ({self.used_tokens / usable:.0%})" if usable else ""
@@ -198,7 +203,7 @@ def judge(
         return Calm("a compaction is already running")
     case = _Case(fill, policy, state, levels_for(fill, policy, state.results))
     if fill.used_tokens and fill.fixed_tokens >= case.levels.full_at:
-        return Stop(_too_much_fixed(case), _fits(fill))
+        return Stop(_too_much_fixed(fill), fill.fits)
     if fill.used_tokens <= fill.fixed_tokens:
         return Calm(f"{fill}, and nothing of it can be compacted")
     reasons: list[str] = []
@@ -268,7 +273,7 @@ def _past_breaker(case: _Case, wish: Compact) -> Verdict:
             why = f"{wish.why}; one more try after {breaker.failures} failures"
             return Compact(wish.trigger, why, wish.target_tokens)
         case Stance.OPEN if wish.trigger is Trigger.PRESSURE:
-            return Stop(f"{case.fill}; {breaker.question}", _fits(case.fill))
+            return Stop(f"{case.fill}; {breaker.question}", case.fill.fits)
     return Warn(f"{wish.why}, but {breaker.question}")
 
 
@@ -287,17 +292,12 @@ def _waiting_reason(case: _Case) -> str:
     return f"the last compaction left {after:,} and the next waits until {due:,}"
 
 
-def _too_much_fixed(case: _Case) -> str:
-    fill = case.fill
+def _too_much_fixed(fill: Fill) -> str:
     return (
         f"what compaction never touches (system prompt, tools, pins, instructions, notes) has "
         f"{fill.fixed_tokens:,} tokens of {fill.window.usable_tokens:,} that a request may have; "
         "give a larger budget: a model with a larger window, fewer tools, fewer pins"
     )
-
-
-def _fits(fill: Fill) -> bool:
-    return fill.used_tokens <= fill.window.usable_tokens
 
 
 @dataclass(frozen=True, slots=True)

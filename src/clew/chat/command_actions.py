@@ -178,7 +178,8 @@ def rules(chat: Chat, _words: str) -> Turn:
         origin = (
             f"[{rule.source.message}] {rule.certainty}: {rule.found_because}" if rule.source else "(by hand)"
         )
-        rows.append(f'{rule.id:<4} "{rule.quote}" {origin}')
+        judged = f"; {rule.judgement}" if rule.judgement else ""
+        rows.append(f'{rule.id:<4} "{rule.quote}" {origin}{judged}')
     yield CommandOutput(
         "\n".join(rows) or "no rules are in force; /pin sets one, and clew finds those in your messages"
     )

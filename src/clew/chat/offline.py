@@ -98,7 +98,6 @@ def _arguments(tool: str, match: re.Match[str]) -> JsonObject:
 
 
 OFFLINE = "clew/offline"
-WINDOW_TOKENS = 200_000
 MOST_LINES = 12
 LONGEST_LINE = 200
 NOT_KNOWN = (
@@ -131,10 +130,10 @@ class OfflineModel:
 
     name = OFFLINE
     wire = "anthropic"
+    window_tokens = 200_000
 
-    def __init__(self, session: Session, window_tokens: int = WINDOW_TOKENS) -> None:
+    def __init__(self, session: Session) -> None:
         """Keep the session: requests lack the message ids that this model cites."""
-        self.window_tokens = window_tokens
         self._session = session
 
     def fields(self, max_output_tokens: int) -> JsonObject:
@@ -143,16 +142,11 @@ class OfflineModel:
 
     def stream(self, body: JsonObject) -> Streamed:
         """Stream the answer."""
-        tools = body.get("tools")
-        names = (
-            {str(tool.get("name")) for tool in tools if isinstance(tool, dict)}
-            if isinstance(tools, list)
-            else set()
-        )
-        view = self._session.view()
-        message = answer(view, self._session.pins, names, self._session.ledger)
-        counter = self._session.counter
-        usage = Usage(self._session.tokens, counter.count(message))
+        session, tools = self._session, body.get("tools")
+        listed = tools if isinstance(tools, list) else []
+        names = {str(tool.get("name")) for tool in listed if isinstance(tool, dict)}
+        message = answer(session.view(), session.pins, names, session.ledger)
+        usage = Usage(session.tokens, session.counter.count(message))
         stop = Stop.TOOL_CALL if any(message.calls) else Stop.END
         return stream_words(Reply(message, stop, usage))
 
@@ -245,17 +239,13 @@ def _quote(passage: ViewPassage) -> str:
 def _after_tools(view: Sequence[Item]) -> Message:
     """Answer from the tool results."""
     last = view[-1]
-    request = _request(view)
-    text = "\n\n".join(_tool_report(last.id, result, request) for result in last.message.results)
-    return _assistant_message(text)
-
-
-def _request(view: Sequence[Item]) -> str:
-    for item in reversed(view):
+    request = ""  # the user's last words
+    for item in view:
         message = item.message
         if message.role is Role.USER and message.origin is Origin.SPOKEN and message.text.strip():
-            return message.text.strip()
-    return ""
+            request = message.text.strip()
+    text = "\n\n".join(_tool_report(last.id, result, request) for result in last.message.results)
+    return _assistant_message(text)
 
 
 def _tool_report(id_: str, result: ToolResult, request: str) -> str:

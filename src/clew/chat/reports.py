@@ -9,7 +9,7 @@ from typing import Any
 
 from clew.budget import Fill, Region, TokenBudget, Trigger
 from clew.compaction.plan import Condense, Drop, Plan, Shrink
-from clew.compaction.verify import LossKind, Report, SurvivalCount
+from clew.compaction.verify import LossKind, Report
 from clew.log import APPROVAL, CALL, COMPACTION, MESSAGE, REFUSAL, UNDO
 from clew.log.protocol import StoredEvent
 from clew.message import JsonObject, Origin, Role
@@ -100,17 +100,14 @@ def _survival_line(report: Report) -> str:
 def _loss_phrases(report: Report) -> Iterator[str]:
     for survival in report.kept:
         if survival.before > survival.stand:
-            yield _loss_phrase(survival)
+            reachable = f" ({survival.reachable:,} reachable from a line that was kept)"
+            lost_count = f"{survival.before - survival.stand:,} {survival.matter.plural}"
+            yield f"{lost_count}{reachable if survival.reachable else ''}"
     # A value with spaces is a quotation: too long for a line, and it could be mistaken for a rule.
     lost_items = [loss for loss in report.lost if loss.matter is not LossKind.VALUE or " " not in loss.text]
     lost = [f"{loss.text} [{loss.source}]" for loss in lost_items if not loss.reachable][:MOST_LOST]
     if lost:
         yield f"among them {', '.join(lost)}"
-
-
-def _loss_phrase(survival: SurvivalCount) -> str:
-    reach = f" ({survival.reachable:,} reachable from a line that was kept)" if survival.reachable else ""
-    return f"{survival.before - survival.stand:,} {survival.matter.plural}{reach}"
 
 
 def _cost(result: DecidedCompaction) -> str:
@@ -123,6 +120,7 @@ def _cost(result: DecidedCompaction) -> str:
 
 
 BAR = 40
+"""Characters of the bar that draws the window."""
 MOST_SOURCES = 5
 LETTERS = {
     Region.SYSTEM: "s",
@@ -151,15 +149,15 @@ def meter(budget: TokenBudget) -> str:
     return f"{fill.used_tokens / usable:.0%} {' '.join(lines)}".rstrip()
 
 
-def bar(budget: TokenBudget, width: int = BAR) -> str:
+def bar(budget: TokenBudget) -> str:
     """Return the window as a bar: a letter for used space, a dash for reserved space."""
     window = max(1, budget.allotment.window_tokens)
     cells = ""
     given = 0
     for slice_ in budget.allotment.slices:
         given += slice_.given
-        cells += LETTERS[slice_.region] * max(0, round(given / window * width) - len(cells))
-    return f"[{cells:.<{width}}]"
+        cells += LETTERS[slice_.region] * max(0, round(given / window * BAR) - len(cells))
+    return f"[{cells:.<{BAR}}]"
 
 
 def budget_lines(budget: TokenBudget) -> Iterator[str]:

@@ -25,22 +25,16 @@ def run_install(args: argparse.Namespace, term: Terminal) -> int:
 
     host, computer = host_named(args.tool), Computer()
     changes = to_install(host, computer) if args.dry_run else install(host, computer)
-    if args.json:
-        term.write(_changes_json(changes))
-        return 0
-    if args.dry_run and changes:
-        term.note(
-            f"Dry run: nothing is written. In {host.title}, clew keeps your rules, goal and open work in "
-            f"view across its compactions and finds earlier turns. These {count(len(changes), 'file')} would "
-            f"change; `clew install {host.name}` writes them, `clew uninstall {host.name}` restores them."
-        )
-    _print_changes(changes, term, dry_run=args.dry_run)
-    if not changes:
-        term.say(f"clew is already installed in {host.title}: nothing to change.")
-    elif not args.dry_run:
-        term.say(
-            f"Installed clew in {host.title}. Next: {host.then}. `clew uninstall {host.name}` removes it."
-        )
+    note = (
+        f"Dry run: nothing is written. In {host.title}, clew keeps your rules, goal and open work in "
+        f"view across its compactions and finds earlier turns. These {count(len(changes), 'file')} would "
+        f"change; `clew install {host.name}` writes them, `clew uninstall {host.name}` restores them."
+    )
+    none = f"clew is already installed in {host.title}: nothing to change."
+    _print_changes(args, term, changes, note, none)
+    if changes and not args.dry_run and not args.json:
+        done = f"Installed clew in {host.title}. Next: {host.then}."
+        term.say(f"{done} `clew uninstall {host.name}` removes it.")
     return 0
 
 
@@ -51,34 +45,34 @@ def run_uninstall(args: argparse.Namespace, term: Terminal) -> int:
 
     host, computer = host_named(args.tool), Computer()
     changes = to_uninstall(host, computer) if args.dry_run else uninstall(host, computer)
-    if args.json:
-        term.write(_changes_json(changes))
-        return 0
-    if args.dry_run and changes:
-        term.note(f"Dry run: nothing is written. {count(len(changes), 'file')} would be as before clew came:")
-    _print_changes(changes, term, dry_run=args.dry_run)
-    if not changes:
-        term.say(f"clew is not installed in {host.title}: nothing to change.")
+    note = f"Dry run: nothing is written. {count(len(changes), 'file')} would be as before clew came:"
+    _print_changes(args, term, changes, note, f"clew is not installed in {host.title}: nothing to change.")
     return 0
 
 
-def _changes_json(changes: Sequence[FileChange]) -> str:
-    return json.dumps(
-        [{"path": str(change.path), "change": _what(change), "diff": change.diff()} for change in changes]
-    )
+def _print_changes(
+    args: argparse.Namespace, term: Terminal, changes: Sequence[FileChange], dry_run_note: str, none: str
+) -> None:
+    """List the files that are written or removed; in a dry run, their diffs after a note."""
+    if args.json:
+        rows = [
+            {"path": str(change.path), "change": _what(change), "diff": change.diff()} for change in changes
+        ]
+        term.write(json.dumps(rows))
+        return
+    if args.dry_run and changes:
+        term.note(dry_run_note)
+    for change in changes:
+        if args.dry_run:
+            term.write(printable(change.diff()).rstrip("\n"))
+        else:
+            term.say(printable(f"{_what(change)} {change.path}"))
+    if not changes:
+        term.say(none)
 
 
 def _what(change: FileChange) -> str:
     return "removed" if change.after is None else "written" if change.before is None else "changed"
-
-
-def _print_changes(changes: Sequence[FileChange], term: Terminal, *, dry_run: bool) -> None:
-    """List the files that are written or removed; in a dry run, with their diffs."""
-    for change in changes:
-        if dry_run:
-            term.write(printable(change.diff()).rstrip("\n"))
-        else:
-            term.say(printable(f"{_what(change)} {change.path}"))
 
 
 def run_doctor(args: argparse.Namespace, term: Terminal) -> int:

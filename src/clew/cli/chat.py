@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from clew.budget import DEFAULT, EARLY, Limit, Policy
-from clew.chat import Answer, ApprovalRequested, Chat, ChatEnded, ChatEvent, Turn, open_chat
+from clew.chat import Answer, ApprovalRequested, Chat, ChatEnded, ChatEvent, Turn, TurnFailed, open_chat
 from clew.chat.commands import is_command, run_command
 from clew.chat.opening import ModelChoice, local_models, named_model
 from clew.chat.sessions import Choices, choices_of, fork, import_messages, latest, new_name
@@ -32,7 +32,7 @@ from clew.errors import ClewError, InputError
 from clew.log.protocol import Ctx, Store
 from clew.memory.scope import SearchScope, project_at
 from clew.session import Session
-from clew.settings import Preset, Settings, load_settings
+from clew.settings import Preset, Settings, load_settings, use_judge_rules
 
 _ANSWERS = {
     **dict.fromkeys(("y", "yes"), Answer.YES),
@@ -95,7 +95,9 @@ def _settings(args: argparse.Namespace) -> Settings:
         "off": args.off or None,
         "recall_everywhere": args.all or None,
     }
-    return load_settings(flags).settings
+    settings = load_settings(flags).settings
+    use_judge_rules(settings)
+    return settings
 
 
 def _policy(settings: Settings) -> Policy:
@@ -186,7 +188,7 @@ def _converse(chat: Chat, screen: Screen, lines: InputLines) -> None:
         except KeyboardInterrupt:
             screen.notify("interrupted; the messages so far are kept")
         except ClewError as error:
-            screen.complain(error)
+            screen.show(TurnFailed(error))
 
 
 def _play(turn: Turn, screen: Screen, lines: InputLines) -> bool:

@@ -185,10 +185,6 @@ class Screen:
         if isinstance(event, ApprovalRequested) and not self._is_tty:
             self._line(ScreenRow(self.question))
 
-    def complain(self, error: ClewError, advice: str = "") -> None:
-        """Print an error and what to do next."""
-        self.show(TurnFailed(error, advice))
-
     def notify(self, text: str, style: str = "dim") -> None:
         """Print a notice about the chat itself."""
         self.settle()

@@ -21,12 +21,14 @@ from clew.message import JsonObject
 from clew.providers.clients import open_model
 from clew.rules.codec import to_json
 from clew.rules.rule import Pin
-from clew.settings import load_settings
+from clew.settings import load_settings, use_judge_rules
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
     """Compact, and show the result."""
-    if load_settings().settings.off:
+    settings = load_settings().settings
+    use_judge_rules(settings)
+    if settings.off:
         raise InputError("clew is switched off by a setting", "`clew config` says where; unset it")
     if args.digest and args.to:
         raise InputError("--digest prints text, --to a message list", "give only one of them")
@@ -134,6 +136,7 @@ def _object(report: CompactReport) -> JsonObject:
         "plan": plan_to_json(outcome.plan) if outcome else None,
         "report": outcome.report.to_json() if outcome else None,
         "attempts": to_json(outcome.attempts) if outcome else [],
+        "not_judged": outcome.not_judged if outcome else "",
         "usage": {"calls": outcome.calls, **asdict(outcome.usage)} if outcome else None,
     }
 

@@ -97,13 +97,13 @@ def import_transcript(
     if about and not before:
         head = store.append(ctx, [new_event(ABOUT.name, about, ABOUT.version)], head)
     recorded = sum(1 for _ in store.read(ctx, kinds=[TOOL_COMPACTION.name]))
-    compacted = _tool_compactions(transcript, entries, keep_secrets)[recorded:]
+    compacted = _tool_compactions(transcript, entries, keep_secrets)[recorded:]  # since the last import
     events = _events(entries, known, compacted, keep_secrets, calls)
     while batch := list(islice(events, BATCH)):
         head = store.append(ctx, batch, head)
     by_clew = any(True for _ in store.read(ctx, kinds=[COMPACTION.name]))
     resumes = bool(compacted) and (calls or current) and not by_clew
-    if resumes:
+    if resumes:  # the view continues from what the tool left
         head = store.append(ctx, [_resume(store, ctx)], head)
     return ImportResult(ctx, head, head.seq - before, len(compacted) if resumes else 0)
 

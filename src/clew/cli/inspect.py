@@ -20,7 +20,7 @@ from clew.errors import InputError
 from clew.log.protocol import Store
 from clew.log.store import SqliteStore
 from clew.message import JsonObject
-from clew.settings import load_settings, network_disk, store_path
+from clew.settings import load_settings, network_disk, store_path, use_judge_rules
 from clew.tokens import UNKNOWN
 from clew.transcripts import Transcript
 
@@ -172,6 +172,7 @@ def _session_pool(store: Store, args: argparse.Namespace, note: str = "") -> Ite
     from clew.inspector.session_pool import PoolOptions, SessionPool
 
     settings = load_settings().settings
+    use_judge_rules(settings)
     with open_index(store) as index:
         yield SessionPool(
             store,

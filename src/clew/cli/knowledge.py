@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from itertools import groupby
@@ -147,7 +146,7 @@ def _show(args: argparse.Namespace, term: Terminal) -> int:
         raise NotFound(f"no indexed document for {args.ref!r}", ADVICE)
     passage = read_passage(*holder)
     if args.json:
-        term.write(json.dumps({"ref": passage.ref, "text": passage.text, "fresh": passage.is_fresh}))
+        term.write_json({"ref": passage.ref, "text": passage.text, "fresh": passage.is_fresh})
         return 0
     term.write(printable(passage.text))
     document = holder[0].documents[holder[1].partition("#")[0]]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -49,7 +48,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         )
         if args.json:
             own: JsonObject = {"tool_compactions": len(tool_compactions(session))}
-            term.write(json.dumps({"session": session.id, **sight.to_json(), **own, **weighed.to_json()}))
+            term.write_json({"session": session.id, **sight.to_json(), **own, **weighed.to_json()})
         else:
             if number:
                 term.print("")

@@ -30,21 +30,21 @@ class ProgressDisplay:
 
 
 @contextmanager
-def progress_display(term: Terminal, steps: int = STEPS) -> Iterator[ProgressDisplay]:
+def progress_display(term: Terminal) -> Iterator[ProgressDisplay]:
     """Draw a progress bar and remove it at the end; draw nothing if standard error is not a terminal."""
     if not term.err.isatty():
         yield ProgressDisplay(lambda _step: None, term)
         return
     notes = StringIO()
     try:
-        with _bar(term, steps) as report:
+        with _bar(term) as report:
             yield ProgressDisplay(report, Terminal(term.out, notes))
     finally:
         term.err.write(notes.getvalue())
 
 
 @contextmanager
-def _bar(term: Terminal, steps: int) -> Iterator[ReportStep]:
+def _bar(term: Terminal) -> Iterator[ReportStep]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -55,11 +55,11 @@ def _bar(term: Terminal, steps: int) -> Iterator[ReportStep]:
         TextColumn("{task.description}", markup=False),
     )
     with Progress(*columns, console=Console(file=term.err), transient=True) as bar:
-        task = bar.add_task("", total=steps)
+        task = bar.add_task("", total=STEPS)
 
         def report(step: str) -> None:
             done = bar.tasks[task].completed
-            bar.update(task, description=one_line(step, WIDTH), completed=min(done + 1, steps - 1))
+            bar.update(task, description=one_line(step, WIDTH), completed=min(done + 1, STEPS - 1))
 
         yield report
 

@@ -325,7 +325,8 @@ def author(outcome: DecidedCompaction) -> str:
         return "by code, without a model" if last == "clew" else how
     usage = outcome.usage
     cost = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    return f"by {last} ({how}; {count(outcome.calls, 'call')}, {cost})"
+    rules = "; the rules were not judged" if outcome.not_judged else ""
+    return f"by {last} ({how}; {count(outcome.calls, 'call')}, {cost}{rules})"
 
 
 def _why_failed(attempt: DigestAttempt) -> str:

@@ -13,7 +13,7 @@ from clew.cli.text import count, one_line, printable
 from clew.errors import InputError
 from clew.ledger import Ledger
 from clew.message import JsonObject
-from clew.rules.rule import Pin
+from clew.rules.rule import Pin, RuleStatus
 from clew.session import Session
 
 _ACTIONS = {"off": 1, "add": 1, "edit": 2}
@@ -116,7 +116,9 @@ def _lines(pin: Pin, *, sign: str) -> Iterator[str]:
     yield f"{sign} {pin.id:<5}{one_line(pin.quote, 200)}{state}"
     source = f"said in {pin.source.message}" if pin.source else "set by hand"
     yield f"       {source} · {pin.certainty} · {pin.found_because}"
-    if not pin.is_active:
+    if pin.judgement:
+        yield f"       {pin.judgement}"
+    if not pin.is_active and pin.status is not RuleStatus.DISMISSED:
         yield f"       ended by {pin.ended_by.message if pin.ended_by else 'hand'}: {one_line(pin.why, 200)}"
     elif not pin.end_is_certain and pin.ended_by:
         yield f"       uncertain, still in force: {pin.ended_by.message} {one_line(pin.why, 160)}"
@@ -130,6 +132,8 @@ def _to_json(pin: Pin) -> JsonObject:
         "source": pin.source.message if pin.source else None,
         "certainty": pin.certainty,
         "because": pin.found_because,
+        "judged": pin.verdict.value if pin.verdict else None,
+        "judged_by": pin.judged_by or None,
         "ended_by": pin.ended_by.message if pin.ended_by else None,
         "certain": pin.end_is_certain,
         "why": pin.why,

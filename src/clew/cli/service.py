@@ -58,11 +58,12 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             opened.enter_context(_retention(end_sessions, term.note))
         sessions = SessionCache(store, args.model, args.window)
         app = Service(store, sessions, Tokens(tokens), jobs, args.ahead, metrics).app()
-        term.note(f"API: http://{args.host}:{args.port or 8700}/openapi.json. Ctrl-C stops it.")
+        port = args.port or 8700
+        term.note(f"API: http://{args.host}:{port}/openapi.json. Ctrl-C stops it.")
         uvicorn.run(
             app,
             host=args.host,
-            port=args.port or 8700,
+            port=port,
             log_level="warning",
             access_log=False,  # addresses contain names of sessions
             lifespan="off",

@@ -38,8 +38,11 @@ class Terminal:
         self.out.write(f"{text}\n")
 
     def write_json(self, value: object) -> None:
-        """Write a value as one line of JSON."""
-        self.write(json.dumps(value, ensure_ascii=False))
+        """Write a value as one line of JSON, its secrets masked."""
+        from clew.secrets import mask_json  # imported only if JSON is written
+
+        plain = json.loads(json.dumps(value, ensure_ascii=False))
+        self.write(json.dumps(mask_json({"shown": plain})["shown"], ensure_ascii=False))
 
     def say(self, text: str) -> None:
         """Write lines for people: wrapped if the terminal is narrow."""

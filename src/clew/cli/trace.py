@@ -148,6 +148,8 @@ def _details(past: PastCompaction) -> Iterator[tuple[str, str]]:
         yield label, f"{shown} (before): {spans(compaction.shortened)}"
     if compaction.tools:
         yield "tools", ", ".join(compaction.tools)
+    if compaction.not_judged:
+        yield "", f"{compaction.asked or 'the model'} did not judge the rules: {compaction.not_judged}"
     for attempt in compaction.attempts:
         for miss in attempt.misses[:3]:
             yield "", f"{attempt.author} {attempt.outcome}: {miss}"
@@ -193,6 +195,7 @@ def _to_json(past: PastCompaction) -> JsonObject:
         "lost": to_json(compaction.report.lost),
         "kept_values": [*compaction.report.kept_values],
         "attempts": to_json(compaction.attempts),
+        "not_judged": compaction.not_judged,
         "usage": {"calls": compaction.calls, **asdict(compaction.usage)},
     }
 

@@ -45,6 +45,8 @@ class Writer:
     """The session's own request, so that the summary request is read from the provider's prompt cache."""
     tries: int = 2
     """How often the whole digest is asked for: the second time with the findings of the first."""
+    judges_rules: bool = True
+    """Whether it is also asked which sentences of the user are rules (``judge_rules``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class DecidedCompaction:
     usage: Usage = field(default_factory=Usage)
     """Tokens used by the models that were asked."""
     calls: int = 0
+    not_judged: str = ""
+    """Why the model did not say which sentences are rules, although it was asked; empty if it did."""
 
     @property
     def asked(self) -> str:

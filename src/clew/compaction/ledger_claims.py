@@ -25,7 +25,7 @@ from clew.ledger.failures import Failure
 from clew.ledger.goal import Goal
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopKind
-from clew.ledger.shell import CHANGES, Action
+from clew.ledger.shell import CHANGES, Action, simple_commands, without_prefixes
 from clew.message import Cite, Item, Trust
 from clew.message.text import omission_note, without_colours
 
@@ -57,6 +57,11 @@ LONGEST_WHOLE_GOAL = 1_200
 """Characters of the goal that nearly every view has room for."""
 FILES_PER_CLAIM = 10
 """Files per claim: with too little room, a session with many files loses some of them, never all."""
+_EVERYDAY = re.compile(
+    r"ls|cat|cd|head|tail|less|nl|wc|grep|rg|egrep|find|fd|tree|sed|awk|sort|uniq|cut|tr|xargs|echo|printf|pwd"
+    r"|mkdir|touch|cp|mv|rm|chmod|git|true|test|which|type|sleep|stat|file|diff|jq|"
+)
+"""Programs that every session runs."""
 _COMMIT = re.compile(r"\bgit\b[^|;&\n]{0,60}\bcommit\b")
 _LAST_BREAK = re.compile(r".*\s", re.DOTALL)
 _TESTED = "last test run: "
@@ -349,19 +354,33 @@ def _folder_of(names: tuple[str, ...]) -> str:
 
 
 def _looked_at(ledger: Ledger) -> Iterator[Claim]:
-    """Yield the files that were read last, those read again and again first; and the last commands."""
+    """Yield the last commands and the files that were read last, first those that occur again and again."""
+    failed = {one.attempts[-1] for one in ledger.failures if one.attempts and not one.is_fixed}
+    telling = [command for command in ledger.artifacts.commands if not _is_everyday(command.name)]
+    run = sorted(telling, key=_last_touched)[-MOST_COMMANDS:]
+    often = [command for command in run if command.count > 1]
+    yield from (_command_claim(command, failed) for command in often)
     read = [artifact for artifact in ledger.artifacts.files if not artifact.changed]
     latest = sorted(read, key=_last_touched)[-MOST_READ:]
-    often = [artifact for artifact in latest if artifact.count >= READ_OFTEN]
-    yield from _file_claims(Action.READ.value, often)
-    yield from _file_claims(Action.READ.value, [one for one in latest if one not in often])
-    failed = {one.attempts[-1] for one in ledger.failures if one.attempts and not one.is_fixed}
-    for command in sorted(ledger.artifacts.commands, key=_last_touched)[-MOST_COMMANDS:]:
-        outcome = f" (exit {command.exit_code})" if command.exit_code else ""
-        if not outcome and command.last in failed:
-            outcome = " (failed)"
-        text = f"ran: {_first_line(command.name)}{outcome}"
-        yield Claim("", ClaimKind.ARTIFACT, text, (command.last,), Trust.UNTRUSTED, topic=Topic.COMMAND)
+    read_often = [artifact for artifact in latest if artifact.count >= READ_OFTEN]
+    yield from _file_claims(Action.READ.value, read_often)
+    yield from _file_claims(Action.READ.value, [one for one in latest if one not in read_often])
+    yield from (_command_claim(command, failed) for command in run if command not in often)
+
+
+def _command_claim(command: Artifact, failed: Collection[Cite]) -> Claim:
+    """Return what was run last, and how it ended if not well."""
+    outcome = f" (exit {command.exit_code})" if command.exit_code else ""
+    if not outcome and command.last in failed:
+        outcome = " (failed)"
+    text = f"ran: {_first_line(command.name)}{outcome}"
+    return Claim("", ClaimKind.ARTIFACT, text, (command.last,), Trust.UNTRUSTED, topic=Topic.COMMAND)
+
+
+def _is_everyday(line: str) -> bool:
+    """Whether a command line only looks at files or moves them about: it says nothing about how to work."""
+    programs = ((without_prefixes(simple.words) or [""])[0] for simple in simple_commands(line))
+    return all(map(_EVERYDAY.fullmatch, programs))
 
 
 def _last_touched(artifact: Artifact) -> int:

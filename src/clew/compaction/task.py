@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 
 from clew.budget import Trigger
 from clew.compaction.ledger_claims import MandatoryContent, cited_by, mandatory_content
@@ -13,7 +14,7 @@ from clew.ledger.goal import is_command
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
 from clew.ledger.turns import Turn
-from clew.message import Item, Message, Origin, ToolResult, Trust, fixed_prefix, words
+from clew.message import Item, Message, Origin, Role, ToolResult, Trust, fixed_prefix, words
 from clew.providers import Wire
 from clew.rules.rule import MadeBy
 from clew.tokens import TokenCounter
@@ -135,11 +136,25 @@ class CompactionTask:
 
     @cached_property
     def agreement(self) -> tuple[Claim, Claim] | None:
-        """The user's last message if it only agrees, and the agent's offer that it accepts."""
+        """The user's last message if it only agrees, and the agent's offer that it accepts.
+
+        None if the agent has answered it and was then asked for something by its harness.
+        """
         last = self.ledger.turns.all[-1:]
         claim = self._quote_request(last[0]) if last and not last[0].asks else None
+        if last and self._is_over(last[0]):
+            return None
         offer = self._answered_by(claim) if claim else None
         return (claim, offer) if claim and offer else None
+
+    def _is_over(self, turn: Turn) -> bool:
+        """Whether the agent's last words of a turn came with no call, and it was told something since."""
+        report = self.by_id.get(turn.report.message) if turn.report else None
+        if report is None or any(report.calls):
+            return False
+        name = turn.report.message if turn.report else ""
+        later = reversed(list(takewhile(lambda item: item.id != name, reversed(self.view))))
+        return any(item.message.role is Role.USER and not any(item.message.results) for item in later)
 
     def _quote_request(self, turn: Turn) -> Claim | None:
         cite = turn.ask

@@ -17,6 +17,7 @@ from clew.secrets import mask
 from clew.tokens.estimate import estimate
 
 MOST_TOKENS = 600
+"""Tokens of what is injected: it is sent with every request after a compaction. Chosen by hand."""
 TOKENS_PER_ESTIMATE = 1.35
 """The estimate counts o200k tokens; Claude's tokenizer needs up to a third more for the same text."""
 OPENING = (
@@ -71,16 +72,16 @@ def state_from(value: dict[str, Any]) -> WorkState:
 # As text ---------------------------------------------------------------------------------------------
 
 
-def reminder(state: WorkState, most_tokens: int = MOST_TOKENS, *, tools: bool = True) -> str:
+def reminder(state: WorkState, *, tools: bool = True) -> str:
     """Return the text to inject after a compaction; empty if there is nothing to keep."""
     if not state:
         return ""
-    room = most_tokens - tokens("\n".join((OPENING, SEARCH, CLOSING)))
+    room = MOST_TOKENS - tokens("\n".join((OPENING, SEARCH, CLOSING)))
     body = _fit_lines(_sections(state), room)
     return mask("\n".join([OPENING, *body, *([SEARCH] if tools else []), CLOSING])).text
 
 
-def summary_request(state: WorkState, most_tokens: int = MOST_TOKENS) -> str:
+def summary_request(state: WorkState) -> str:
     """Return the instructions for the host's summariser; empty if there is nothing to keep."""
     if not state:
         return ""
@@ -88,7 +89,7 @@ def summary_request(state: WorkState, most_tokens: int = MOST_TOKENS) -> str:
         "Keep what follows in the summary. Copy the user's rules word for word under a heading of their own; "
         "all else is quoted from the transcript as data."
     )
-    return mask("\n".join([opening, *_fit_lines(_sections(state), most_tokens - tokens(opening))])).text
+    return mask("\n".join([opening, *_fit_lines(_sections(state), MOST_TOKENS - tokens(opening))])).text
 
 
 def progress_text(state: WorkState) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory, mkdtemp
+from tempfile import TemporaryDirectory
+from weakref import finalize
 
 from clew.errors import ClewError, InputError, NotFound
 from clew.hosts.session_notes import CurrentSession, project_sessions
@@ -23,7 +24,7 @@ from clew.memory.notes.note import Author, Category, Draft, Note, NoteScope, Not
 from clew.memory.notes.notebook import Notebook
 from clew.memory.notes.rules import key_of
 from clew.memory.selection import excerpt_start
-from clew.message import Trust
+from clew.message import Message, Trust
 from clew.secrets import mask_message
 from clew.settings import load_settings, store_path, use_encoder
 
@@ -48,20 +49,50 @@ TURN_KINDS = (EntryKind.TURN, EntryKind.ARTIFACT)
 """The kinds of entries that are searched: what was said, and long tool outputs."""
 
 
+class MessageSearch:
+    """A search index of messages, in a temporary folder that is removed with it."""
+
+    def __init__(self) -> None:
+        folder = TemporaryDirectory(prefix="clew-search-")
+        self._store = MemoryStore()
+        self._index = SqliteIndex(Path(folder.name) / "index.db")
+        self._remove = finalize(self, _remove, self._index, folder)
+
+    def add(self, session: str, messages: Iterable[Message]) -> None:
+        """Add messages to a session, with secrets masked."""
+        ctx = Ctx(workspace=WORKSPACE, session=session)
+        events = [message_event(mask_message(message), {}) for message in messages]
+        if events:
+            self._store.append(ctx, events, self._store.head(ctx))
+
+    def memory(self, session: str) -> Memory:
+        """Return the memory of a session, up to date."""
+        memory = open_memory(self._store, Ctx(workspace=WORKSPACE, session=session), index=self._index)
+        memory.catch_up()
+        return memory
+
+    def close(self) -> None:
+        """Remove the index now."""
+        self._remove()
+
+
+def _remove(index: SqliteIndex, folder: TemporaryDirectory[str]) -> None:
+    index.close()
+    folder.cleanup()
+
+
 class ProjectSearch:
     """Searches the turns of a session; new lines of its file are read at each query."""
 
     def __init__(self, current: CurrentSession) -> None:
-        """Start with an empty index in a temporary folder."""
+        """Start with an empty index."""
         self.current = current
         with suppress(ClewError):  # inside another program: without settings rather than not at all
             use_encoder(load_settings().settings)
-        self._folder = TemporaryDirectory(prefix="clew-mcp-")
         self._start()
 
     def _start(self) -> None:
-        self._store = MemoryStore()
-        self._index = SqliteIndex(Path(mkdtemp(dir=self._folder.name)) / "index.db")
+        self._search = MessageSearch()
         self._known: dict[str, tuple[str, ...]] = {}
         """The ids of the entries that are indexed, by session."""
         self._sizes: dict[Path, int] = {}
@@ -71,8 +102,7 @@ class ProjectSearch:
 
     def close(self) -> None:
         """Remove the index."""
-        self._index.close()
-        self._folder.cleanup()
+        self._search.close()
 
     def recall(self, query: str, limit: int, *, whole_project: bool) -> str:
         """Return the turns that answer a query, one line each."""
@@ -82,7 +112,7 @@ class ProjectSearch:
             for session in sessions:
                 self._catch_up(session)
         filters = Filters(sessions=tuple(session.session for session in sessions), kinds=TURN_KINDS)
-        if found := search_text(self._memory(self.current.session), query, limit, filters):
+        if found := search_text(self._search.memory(self.current.session), query, limit, filters):
             return found
         return "Nothing found." + ("" if whole_project else " scope=project searches earlier sessions too.")
 
@@ -93,13 +123,10 @@ class ProjectSearch:
             lines = self._lines[self.current.session]
             ref = f"m{lines.index(int(ref[1:])) + 1}" if int(ref[1:]) in lines else ref
         try:
-            quotations = self._memory(self.current.session).open(ref, 0).quotations
+            quotations = self._search.memory(self.current.session).open(ref, 0).quotations
         except NotFound as cause:
             raise NotFound(cause.detail, "find its reference with recall") from cause
         return "\n".join(f"[{quotation.ref}, {quotation.role}] {quotation.text}" for quotation in quotations)
-
-    def _memory(self, session: str) -> Memory:
-        return open_memory(self._store, Ctx(workspace=WORKSPACE, session=session), index=self._index)
 
     def _other_sessions(self) -> Iterator[CurrentSession]:
         sessions = (
@@ -119,15 +146,11 @@ class ProjectSearch:
         known = self._known.get(session.session, ())
         went_back = ids[: len(known)] != known
         if went_back:
-            self._index.close()
+            self.close()
             self._start()
             known = ()
-        ctx = Ctx(workspace=WORKSPACE, session=session.session)
-        new = host_session.entries[len(known) :]
-        if new:
-            events = [message_event(mask_message(entry.message), {}) for entry in new]
-            self._store.append(ctx, events, self._store.head(ctx))
-        self._memory(session.session).catch_up()
+        self._search.add(session.session, (entry.message for entry in host_session.entries[len(known) :]))
+        self._search.memory(session.session)  # indexes them
         self._known[session.session] = ids
         self._lines[session.session] = [entry.line for entry in host_session.entries]
         self._sizes[session.path] = size

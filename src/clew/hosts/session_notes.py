@@ -11,7 +11,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
@@ -147,13 +147,13 @@ class CurrentSession:
         return format_of(self.tool)
 
 
-def current_session(directory: str, env: Mapping[str, str] = os.environ) -> CurrentSession:
+def current_session(directory: str) -> CurrentSession:
     """Return the session a host in this folder works on: of several, the one written to last.
 
     It is named by the host's environment or by the hook's note; else it is the newest of the folder.
     """
-    directory = env.get("CLAUDE_PROJECT_DIR") or directory
-    sessions = [session for session in (_from_environment(directory, env), _from_note(directory)) if session]
+    directory = os.environ.get("CLAUDE_PROJECT_DIR") or directory
+    sessions = [session for session in (_from_environment(directory), _from_note(directory)) if session]
     if sessions:
         return max(sessions, key=lambda item: item.path.stat().st_mtime)
     newest = next(project_sessions(directory), None)
@@ -164,11 +164,11 @@ def current_session(directory: str, env: Mapping[str, str] = os.environ) -> Curr
     return newest
 
 
-def _from_environment(directory: str, env: Mapping[str, str]) -> CurrentSession | None:
-    session = env.get("CLAUDE_CODE_SESSION_ID", "")
+def _from_environment(directory: str) -> CurrentSession | None:
+    session = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
     if not session or "/" in session:
         return None
-    home = Path(env.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+    home = Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
     path = next(home.glob(f"projects/*/{glob.escape(session)}.jsonl"), None)
     return CurrentSession("claude-code", session, path, directory) if path else None
 

@@ -157,9 +157,7 @@ _VIEWS: dict[str, Callable[[SessionPool, OpenSession, Query], JsonObject]] = {
     ),
     "ledger": lambda _pool, handle, _: ledger_view.ledger(handle),
     "notes": lambda pool, handle, _: ledger_view.notes(pool, handle.ctx.session),
-    "recall": lambda pool, handle, query: ledger_view.recall(
-        pool, handle, query.text("q"), "everywhere" in query.params
-    ),
+    "recall": lambda pool, handle, query: ledger_view.recall(pool, handle, query.text("q")),
 }
 """Views of one session."""
 _OPENS = frozenset({"expand", "explain", "ledger"})

@@ -1,4 +1,10 @@
-"""The context map (what the model sees, now or after any event) and the effect of one compaction."""
+"""The context map (what the model sees, now or after any event) and the effect of one compaction.
+
+A map has the tokens of each region, and a block for each message::
+
+    {"seq": 120, "tokens": 31200, "window": 200000, "regions": [{"region": "history", "tokens": 24100}, …],
+     "blocks": [{"id": "m12", "role": "user", "region": "history", "tokens": 90, "text": "fix it"}, …], …}
+"""
 
 from __future__ import annotations
 

@@ -47,7 +47,6 @@ def compactions(handle: OpenSession) -> JsonObject:
         "undo": _undo_price(handle),
         "total_messages": handle.message_index.messages,
         "preview_from": _preview_from(handle),
-        "by_model": handle.options.summariser.name if handle.options.summariser else None,
     }
 
 
@@ -76,17 +75,11 @@ def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
         "focus": item.focus,
         "before": plan.tokens_before + unlogged,
         "after": plan.tokens_after + unlogged,
-        "target": plan.target_tokens + unlogged,
-        "freed": to_json(plan.freed),
         "digest": digest.id if digest else None,
-        "level": digest.level if digest else None,
         "folds": list[Json](digest.folds) if digest else [],
         "covers": spans(digest.covers) if digest else "",
         "covered": len(digest.covers) if digest else 0,
-        "claims": len(digest.claims) if digest else 0,
-        "pins": len(digest.pins) if digest else 0,
         "author": digest.author if digest else "clew",
-        "accepted": item.report.accepted,
     }
 
 
@@ -143,9 +136,9 @@ def compaction(handle: OpenSession, name: str) -> JsonObject:
         "rules": [_rule(pin) for pin in digest.pins] if digest else [],
         "headings": list[Json](dict.fromkeys(HEADINGS.values())),
         "lines": [_claim(claim, item.report) for claim in digest.claims] if digest else [],
-        "checksum": digest.checksum if digest else None,
         "report": report_to_json(item.report),
         "attempts": to_json(item.attempts),
+        "not_judged": item.not_judged,
         "usage": {"calls": item.calls, **asdict(item.usage)},
     }
 
@@ -195,7 +188,6 @@ def report_to_json(report: Report) -> JsonObject:
         "lost": [
             {
                 "matter": loss.matter.value,
-                "id": loss.id,
                 "text": loss.text,
                 "source": loss.source,
                 "reachable": loss.reachable,
@@ -203,9 +195,6 @@ def report_to_json(report: Report) -> JsonObject:
             for loss in report.lost
         ],
         "kept_values": list(report.kept_values),
-        "messages": [report.messages_before, report.messages_after],
-        "tokens": [report.tokens_before, report.tokens_after],
-        "target": report.target_tokens,
     }
 
 

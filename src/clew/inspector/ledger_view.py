@@ -35,24 +35,13 @@ def ledger(handle: OpenSession) -> JsonObject:
         "loops": [_loop(loop) for loop in known.loops.open if loop.id not in stale],
         "stale": [_loop(loop) for loop in known.loops.open if loop.id in stale],
         "decisions": [
-            {
-                "id": decision.id,
-                "text": decision.quote,
-                "by": decision.by.value,
-                "source": decision.source.message,
-                "trust": decision.trust.label,
-            }
+            {"text": decision.quote, "by": decision.by.value, "source": decision.source.message}
             for decision in known.decisions
         ],
         "artifacts": [_artifact(artifact) for artifact in (*files, *known.artifacts.urls)],
         "errors": [_failure(failure) for failure in known.failures],
         "approvals": [
-            {
-                "id": approval.id,
-                "text": approval.what,
-                "answer": approval.answer.value,
-                "source": approval.asked.message,
-            }
+            {"text": approval.what, "answer": approval.answer.value, "source": approval.asked.message}
             for approval in known.approvals
         ],
     }
@@ -90,19 +79,17 @@ def _pin(pin: Pin) -> JsonObject:
         "trust": pin.trust.label,
         "status": pin.status.value,
         "active": pin.is_active,
-        "by": pin.made_by.value,
         "why": pin.why,
         "replaced_by": pin.replaced_by,
-        "strength": pin.strength.value,
         "certainty": pin.certainty,
         "because": pin.found_because,
+        "judgement": pin.judgement,
         "certain": pin.end_is_certain,
     }
 
 
 def _loop(loop: Loop) -> JsonObject:
     return {
-        "id": loop.id,
         "kind": loop.kind.value,
         "text": loop.text,
         "status": loop.status,
@@ -112,20 +99,15 @@ def _loop(loop: Loop) -> JsonObject:
 
 def _artifact(artifact: Artifact) -> JsonObject:
     return {
-        "kind": artifact.kind.value,
         "name": artifact.name,
         "action": artifact.action.value,
-        "count": artifact.count,
         "changes": artifact.changes,
-        "first": artifact.first.message,
         "last": artifact.last.message,
     }
 
 
 def _failure(failure: Failure) -> JsonObject:
     return {
-        "id": failure.id,
-        "tool": failure.tool,
         "text": failure.subject,
         "lines": list[Json](failure.lines),
         "count": failure.count,
@@ -148,14 +130,13 @@ def notes(pool: SessionPool, session: str) -> JsonObject:
     }
 
 
-def recall(pool: SessionPool, handle: OpenSession, text: str, everywhere: bool) -> JsonObject:
-    """Search all messages; return each hit with its score and the matching words."""
+def recall(pool: SessionPool, handle: OpenSession, text: str) -> JsonObject:
+    """Search all messages of a session; return each hit with its score and the matching words."""
     if pool.index is None:
         raise InputError("this store has no search index", "open it with `clew inspect`")
     catch_up(pool.store, handle.ctx, pool.index)
     name = handle.ctx.session
-    filters = Filters(sessions=() if everywhere else (name,))
-    query = Query(text=text, at=pool.notebook(name).now, filters=filters, limit=HITS)
+    query = Query(text=text, at=pool.notebook(name).now, filters=Filters(sessions=(name,)), limit=HITS)
     hits = search(pool.index, pool.workspace, query)
     return {"hits": [_hit(hit) for hit in hits]}
 
@@ -163,9 +144,7 @@ def recall(pool: SessionPool, handle: OpenSession, text: str, everywhere: bool) 
 def _hit(hit: Hit) -> JsonObject:
     entry = hit.entry
     return {
-        "session": entry.session,
         "ref": entry.ref,
-        "time": entry.time,
         "role": entry.role,
         "trust": entry.trust.label,
         "score": round(hit.score, 3),

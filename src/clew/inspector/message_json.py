@@ -132,7 +132,8 @@ def first_words(message: Message, width: int = 160) -> str:
 def marked_to_json(message: Message, quotes: Iterable[Quote]) -> list[Json]:
     """Return the parts of a message as pieces of text, with the quoted pieces marked.
 
-    Python and browsers count characters differently, so the text is sent in pieces, not with offsets.
+    ``[["use port ", False], ["8123", True]]``: Python and browsers count characters differently, so the text
+    is sent in pieces, not with offsets.
     """
     cites = [(quote.cite, len(quote.words)) for quote in quotes]
     parts: list[Json] = []

@@ -1,4 +1,8 @@
-"""What a planned compaction would take out of the view: turns, findings, files and rules."""
+"""What a planned compaction would take out of the view: turns, findings, files and rules.
+
+For example ``{"kind": "turn", "before": 12, "left": 3, "things": [{"source": "m4", "text": "fix it"}, …]}``:
+three of twelve requests of the user would leave.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,8 @@ from clew.session import Session
 
 MOST_LISTED = 60
 """Items of each kind that are listed; the counts are complete."""
+_CHECKED = (LossKind.RULE, LossKind.OPEN, LossKind.GOAL, LossKind.DECISION)
+"""Kinds whose losses the checks of a compaction report."""
 
 
 class Passage(NamedTuple):
@@ -44,7 +50,8 @@ def leaving(handle: OpenSession, plan: Plan, report: Report) -> list[Json]:
         else:
             dropped_ids.update(operation.ids)
     staying = [shrunk.get(item.id, item.message) for item in session.view() if item.id not in dropped_ids]
-    text_after = "\n".join(chain(map(render_digest, plan.digests), map(_text, staying)))
+    parts = (part for message in staying for part in message.parts)
+    text_after = "\n".join([*map(render_digest, plan.digests), *map(words, parts)])
     cited = {cite.message for digest in plan.digests for claim in digest.claims for cite in claim.sources}
     turns, findings = _requests_and_findings(session, dropped_ids)
     findings += _findings_of_digests(handle, dropped_ids)
@@ -57,10 +64,7 @@ def leaving(handle: OpenSession, plan: Plan, report: Report) -> list[Json]:
         _loss_row("turn", turns, [turn for turn in turns if turn.source in dropped_ids - cited]),
         _loss_row("finding", findings, [finding for finding in findings if finding.text not in text_after]),
         _loss_row("file", files, [file for file in files if not _is_named(file.text, text_after)]),
-        *(
-            _of_report(report, kind)
-            for kind in (LossKind.RULE, LossKind.OPEN, LossKind.GOAL, LossKind.DECISION)
-        ),
+        *(_of_report(report, kind) for kind in _CHECKED),
     ]
 
 
@@ -99,10 +103,6 @@ def _findings_of_digests(handle: OpenSession, dropped_ids: set[str]) -> list[Pas
 def _quotes(items: dict[str, Item], cites: Sequence[Cite]) -> list[Passage]:
     known = [cite for cite in cites if cite.message in items]
     return [Passage(cite.message, cite.quote(items[cite.message].message)) for cite in known]
-
-
-def _text(message: Message) -> str:
-    return "\n".join(map(words, message.parts))
 
 
 def _loss_row(kind: str, all_: Sequence[Passage], lost: Iterable[Passage]) -> JsonObject:

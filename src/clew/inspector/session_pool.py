@@ -17,7 +17,6 @@ from clew.memory.index.protocol import Index
 from clew.memory.notes import Notebook
 from clew.message import Item, JsonObject
 from clew.providers.api import int_or_zero
-from clew.providers.model import Model
 from clew.session import Session
 from clew.session.fit import Gauge
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
@@ -45,7 +44,6 @@ class PoolOptions:
 
     model: str = UNKNOWN.id
     window: int | None = None
-    summariser: Model | None = None
     auto: bool = False
     """Whether a chat compacts automatically, unless its page says otherwise."""
     off: bool = False
@@ -87,7 +85,6 @@ class OpenSession:
                     workspace=self.ctx.workspace,
                     model=self.options.model,
                     window=self.options.window,
-                    summariser=self.options.summariser,
                 )
             return self._session
 

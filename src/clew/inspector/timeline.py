@@ -1,4 +1,10 @@
-"""The timeline of a session as JSON: tokens by region after each message, compactions, model calls."""
+"""The timeline of a session as JSON: tokens by region after each message, compactions, model calls.
+
+After message 1 the model saw 500 tokens of history, after message 2 also 900 of tool output::
+
+    {"x": [1, 2], "regions": [{"region": "history", "tokens": [500, 500]},
+                              {"region": "tool outputs", "tokens": [0, 900]}], "events": […], "calls": […]}
+"""
 
 from __future__ import annotations
 

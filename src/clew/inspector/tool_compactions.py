@@ -90,7 +90,7 @@ def _lines(summary: Sequence[Message]) -> Iterator[JsonObject]:
 def likely_sources(pool: SessionPool, handle: OpenSession, name: str, text: str) -> JsonObject:
     """Return the messages before a compaction that a line of its summary most likely comes from."""
     at = handle.message_index.number(find(handle, name).seq)
-    hits = recall(pool, handle, text, everywhere=False)["hits"]
+    hits = recall(pool, handle, text)["hits"]
     assert isinstance(hits, list)
     earlier = [hit for hit in hits if isinstance(hit, dict) and 0 < message_number(str(hit.get("ref"))) <= at]
     return {"hits": list[Json](earlier[:MOST_SOURCES])}

@@ -12,26 +12,18 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import RLock
 from typing import Any, NamedTuple
-from weakref import finalize
 
 from clew.errors import ClewError, InputError, NotFound
-from clew.hosts.search import TURN_KINDS, search_text
+from clew.hosts.search import TURN_KINDS, MessageSearch, search_text
 from clew.hosts.tools import checked_limit, definitions, page_text
 from clew.integrations.fitting import Fitting
-from clew.log import message_event
-from clew.log.protocol import Ctx
-from clew.log.store import MemoryStore
-from clew.memory import Memory, open_memory
+from clew.memory import Memory
 from clew.memory.index.protocol import Filters
-from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.references import Quotation
 from clew.memory.tools import Tool
 from clew.message import JsonObject, Message, Role
-from clew.secrets import mask_message
 from clew.session import CompactResult
 from clew.session.result import without_natives
 
@@ -102,14 +94,11 @@ class Recall:
 
 
 class _Conversation:
-    """A search index of one conversation, in a temporary folder that is removed with it."""
+    """A search index of one conversation."""
 
     def __init__(self) -> None:
-        folder = TemporaryDirectory(prefix="clew-recall-")
-        self._store, self._ctx = MemoryStore(), Ctx(workspace="recall", session="conversation")
-        self._index = SqliteIndex(Path(folder.name) / "index.db")
+        self._search = MessageSearch()
         self._count = 0
-        finalize(self, _remove, self._index, folder)
 
     def catch_up(self, result: CompactResult) -> Memory:
         """Index the messages that are new, and return the memory."""
@@ -117,14 +106,9 @@ class _Conversation:
         originals = result.originals
         last = max((int(name[1:]) for name in originals if name[0] == "m"), default=0)
         names = (f"m{n}" for n in range(self._count + 1, last + 1))
-        messages = (without_natives(originals.get(name, _UNKNOWN)) for name in names)
-        events = [message_event(mask_message(message), {}) for message in messages]
-        if events:
-            self._store.append(self._ctx, events, self._store.head(self._ctx))
-            self._count = last
-        memory = open_memory(self._store, self._ctx, index=self._index)
-        memory.catch_up()
-        return memory
+        self._search.add("conversation", (without_natives(originals.get(name, _UNKNOWN)) for name in names))
+        self._count = max(self._count, last)
+        return self._search.memory("conversation")
 
 
 _UNKNOWN = Message(Role.USER, ())
@@ -140,11 +124,6 @@ def _turn(memory: Memory, ref: str) -> Quotation:
     if turn is None or not turn.text:
         raise NotFound(f"there is no turn {ref}", "find its reference with recall")
     return turn
-
-
-def _remove(index: SqliteIndex, folder: TemporaryDirectory[str]) -> None:
-    index.close()
-    folder.cleanup()
 
 
 def _unused(*_: object) -> Any:  # noqa: ANN401  # ``Recall.run`` runs the tools

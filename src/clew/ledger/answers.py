@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from clew.ledger.request_parts import asks_for_something
 from clew.ledger.stems import stems
 from clew.message.patterns import lazy_pattern
+from clew.rules.languages import is_english
 from clew.rules.speech import USER, Utterance
+from clew.rules.words import words_again
 
 _READ = 600
 """Characters of the user's words that are read; chosen by hand."""
@@ -47,6 +49,14 @@ _IS_ANSWER = lazy_pattern(
     re.VERBOSE | re.IGNORECASE,
 )
 """Words that show that the user answers, or refers to what the model said."""
+_CHOOSES = lazy_pattern(
+    r"\b(?:yes|yeah|yep|yup|ok|okay|sure|no|nope|both|either|neither|first|second|latter|former|option)\b",
+    re.IGNORECASE,
+)
+"""Words of an answer that may come with a question of the user's own."""
+_IS_CHOICE = lazy_pattern(r"\b(?:which|prefer)\b", re.IGNORECASE)
+_ENDS_WITHIN = lazy_pattern(r"[.!?…;:]\s+\w|\n")
+_CLAUSE = lazy_pattern(r"[.;,!?\n]+\s*|\s+and\s+", re.IGNORECASE)
 _OF_ITS_OWN = 3
 """Content words from which a question says what it is about; a shorter one needs the words around it."""
 
@@ -64,11 +74,45 @@ def answers(question: str, utterance: Utterance, around: Collection[str]) -> boo
     words around the question; without them (a question of a tool) any words but "go on" answer it.
     """
     text = utterance.text[:_READ]
+    about = stems(question)
+    if around and _only_asks(text) and (_IS_CHOICE.search(question) or not _IS_OPEN.search(question)):
+        return not stems(text).isdisjoint((*about, *around))  # a question on another matter answers none
     if _ASKS_LEAVE.search(question):
         return True
     if goes_on(utterance):
         return _YES_OR_NO.search(text) is not None
     if not around or _IS_OPEN.search(question) or _IS_ANSWER.search(text) or not asks_for_something(text):
         return True
-    about = stems(question)
     return not stems(text).isdisjoint(about if len(about) >= _OF_ITS_OWN else around)
+
+
+def _only_asks(text: str) -> bool:
+    """Return True if a text is one question in English, and not part of an answer."""
+    is_question = text.rstrip().endswith("?") and _ENDS_WITHIN.search(text) is None
+    return is_question and not _CHOOSES.search(text) and is_english(text, words_again(text))
+
+
+def unanswered(questions: Sequence[str], utterance: Utterance, around: Collection[str]) -> set[int]:
+    """Return which of several questions, asked in one text, the user's words do not answer.
+
+    Words that speak of one question, and say no more than that, leave the others open.
+    """
+    left = {place for place, question in enumerate(questions) if not answers(question, utterance, around)}
+    if len(questions) < 2 or goes_on(utterance):
+        return left
+    said = stems(utterance.text[:_READ])
+    about = [stems(question) for question in questions]
+    shared = {word for place, words in enumerate(about) for word in words if _in_others(word, about, place)}
+    spoken_of = {place for place, words in enumerate(about) if not said.isdisjoint(words - shared)}
+    if not spoken_of:
+        return left
+    clauses = [clause for clause in _CLAUSE.split(utterance.text[:_READ]) if _says_something(clause)]
+    return set(range(len(questions))) - spoken_of if len(clauses) < len(questions) else set()
+
+
+def _in_others(word: str, about: Sequence[frozenset[str]], place: int) -> bool:
+    return any(word in words for other, words in enumerate(about) if other != place)
+
+
+def _says_something(clause: str) -> bool:
+    return _YES_OR_NO.sub("", clause).strip(" .!\n") != ""

@@ -107,6 +107,13 @@ _ALL_DONE = lazy_pattern(
 _ALL_MARK = CHUNKS.mark_words(("all", "everything"))
 _WORD = lazy_pattern(r"[^\W_]{3,}")
 _STEM = 6
+_LONGEST_CHOICE = 60
+_CHOICE = lazy_pattern(
+    r"\W*(?:(?:the|that)\ (?:one|first|second|third|last|latter|former)|(?:option|number)\ \w+|both"
+    r"|neither)\b[^?]*\Z",
+    re.IGNORECASE,
+)
+"""Words that choose from what was offered before, without naming it."""
 _REMEMBERED, _LONGEST_REMEMBERED = 50_000, 80
 _ENOUGH = 2
 
@@ -282,7 +289,9 @@ class DeferredRequests:
         """Return the ids of the model's unanswered questions that the user's words are about."""
         if not self._asked:
             return []
-        return [id_ for id_ in self._items_mentioned_in(answer) if id_ in self._asked]
+        about = [id_ for id_ in self._items_mentioned_in(answer) if id_ in self._asked]
+        is_choice = len(answer) <= _LONGEST_CHOICE and _CHOICE.match(answer) is not None
+        return about or ([*self._asked] if is_choice and len(self._asked) == 1 else [])
 
     def _items_mentioned_in(self, text: str) -> list[str]:
         """Return the ids of the items that a text shares enough content words with, oldest first."""

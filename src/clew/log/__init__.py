@@ -27,6 +27,7 @@ from clew.log.fold import (
     CALL,
     COMPACTION,
     INSTRUCTION,
+    JUDGEMENT,
     KINDS,
     LOOP,
     MESSAGE,
@@ -54,7 +55,7 @@ from clew.log.view import LogProblem, Prefix, Ref, Splice, View, view_from_json,
 from clew.message.codec import message_from_json, message_to_json
 
 __all__ = [
-    "ABOUT", "APPROVAL", "CALL", "COMPACTION", "INSTRUCTION", "KINDS", "LOOP", "MESSAGE", "PIN",
+    "ABOUT", "APPROVAL", "CALL", "COMPACTION", "INSTRUCTION", "JUDGEMENT", "KINDS", "LOOP", "MESSAGE", "PIN",
     "PROGRESS", "REFUSAL", "RESHAPING", "RESUME", "RULES", "SWITCH", "TOKEN_BUDGET", "TOOL_COMPACTION",
     "UNDO", "ChainCheck", "EncodedEvent", "EventKind", "EventRow", "Flaw", "ImportResult", "LogProblem",
     "Prefix", "Ref", "Splice", "View", "VisibleMessage", "apply_event", "canonical", "chain",

@@ -165,6 +165,8 @@ PIN = record_only("pin")
 """A manual change to a rule."""
 RULES = record_only("rules")
 """Rules that a rule finder found in messages after the fact, or in a rerun."""
+JUDGEMENT = record_only("judgement")
+"""What a model said about sentences of the user: which are rules, and which rules are over."""
 TOKEN_BUDGET = record_only("token_budget")
 """How the window was divided for a request."""
 REFUSAL = record_only("refusal")
@@ -191,7 +193,7 @@ CALL = record_only("call")
 
 _ALL = (
     *(MESSAGE, COMPACTION, UNDO, SWITCH, PIN, RULES, TOKEN_BUDGET, REFUSAL, NOTE, MEMORY_FILE),
-    *(ABOUT, LOOP, TIER, INSTRUCTION, PROGRESS, APPROVAL, CALL, TOOL_COMPACTION, RESUME),
+    *(ABOUT, LOOP, TIER, INSTRUCTION, PROGRESS, APPROVAL, CALL, TOOL_COMPACTION, RESUME, JUDGEMENT),
 )
 RESHAPING = (COMPACTION.name, UNDO.name, SWITCH.name, RESUME.name)
 """Kinds of events that change how existing messages are shown to the model."""

@@ -62,14 +62,12 @@ def note_import(store: Store, ctx: Ctx, after: int, until: int) -> None:
 
 def imported_events(store: Store, ctx: Ctx) -> ImportedEvents:
     """Return which events of a session were imported."""
-    return ImportedEvents(tuple(_spans(store, ctx)))
-
-
-def _spans(store: Store, ctx: Ctx) -> Iterator[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
     for stored in store.read(Ctx(workspace=ctx.workspace, session=IMPORTS_SESSION), kinds=[ABOUT.name]):
         match stored.event.body:
             case {"imported": ctx.session, "after": int(after), "until": int(until)}:
-                yield after, until
+                spans.append((after, until))
+    return ImportedEvents(tuple(spans))
 
 
 EXPORT_VERSION = 1

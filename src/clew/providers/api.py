@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Protocol
 
 from clew.errors import InputError, ModelFailed, ModelRefused
@@ -143,15 +143,9 @@ def tool_stubs(items: Json) -> list[Json]:
     Anthropic has rejected histories with calls to undefined tools (anthropic-sdk-python#494), and Bedrock
     still does.
     """
-    names = dict.fromkeys(_called_tools(items))
+    blocks = (block for _, item in objects(items) for _, block in objects(item.get("content")))
+    names = dict.fromkeys(as_text(block.get("name")) for block in blocks if block.get("type") == "tool_use")
     return [{"name": name, "input_schema": {"type": "object"}} for name in names]
-
-
-def _called_tools(items: Json) -> Iterable[str]:
-    for _, item in objects(items):
-        for _, block in objects(item.get("content")):
-            if block.get("type") == "tool_use":
-                yield as_text(block.get("name"))
 
 
 # o1, o3-mini, gpt-5, gpt-5.2-codex, codex-mini; not gpt-5-chat-latest, gpt-4o, or another vendor's model.

@@ -1,5 +1,8 @@
 """Compact ordinary requests on their way to the upstream, if asked to (``--compact``, ``x-clew: on``).
 
+Of a body with 200 messages the upstream gets the system prompt, a digest and the last 30 messages; all other
+fields stay as they are.
+
 A conversation is recognised by its credentials, the client's session id, the model and its first message,
 without cache marks. Its compacted beginning stays the same in every request until the window fills up again,
 so that the prompt cache keeps working. A body that the API would refuse is never sent.

@@ -143,7 +143,7 @@ def _spoken_long(text: str, trust: Trust) -> tuple[tuple[Sentence, Evidence], ..
 def binding_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Evidence]]:
     """Yield what ``rule_sentences`` returns, by parsing the text sentence by sentence."""
     pending: list[tuple[Sentence, Evidence]] = []
-    for sentence, around in _own_sentences(text, trust):
+    for sentence, around in own_sentences(text, trust):
         seen = evidence(sentence, around)
         if pending and (joint := joint_of(text, pending[-1][0], sentence)):
             if withdraws(sentence) and not _drops_earlier_rule(sentence.text, pending[-1][1]):
@@ -178,8 +178,8 @@ _FORGET_RULE = lazy_pattern(
 )
 
 
-def _own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surroundings]]:
-    """Yield the speaker's own sentences, each with its surroundings."""
+def own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surroundings]]:
+    """Yield the speaker's own sentences, each with its surroundings; pasted text and code are none."""
     if trust is Trust.USER and _ENCODED.match(text):
         return
     if trust is Trust.USER and _NOTE.match(text):
@@ -243,9 +243,14 @@ def _is_plain_line(text: str, sentence: Sentence) -> bool:
 
 def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Rule | None:
     """Return the rule that a sentence states; None if its cues do not reach the threshold."""
-    fired = {hit.cue for hit in seen.hits}
-    if not model().is_rule(fired) and not announces(sentence.text, seen):
+    if not model().is_rule({hit.cue for hit in seen.hits}) and not announces(sentence.text, seen):
         return None
+    return read_rule(sentence, seen, part, trust)
+
+
+def read_rule(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Rule:
+    """Return a sentence read as a rule: kind, scope, strength, force and reasons."""
+    fired = {hit.cue for hit in seen.hits}
     reasons = _reasons(sentence.text, seen)
     kind, strength = _kind(reasons, seen)
     force, why = judge(sentence, seen, kind, trust)

@@ -17,7 +17,7 @@ from clew.rules.codec import from_json, to_json
 from clew.rules.rule import Force, How, Kind, Reason, Rule, RuleRef, Scope, Span, Strength
 from clew.rules.speech import utterances
 
-FINDER = 9
+FINDER = 10
 """Version of the rule finder. Increment it with every change of what it finds or ends."""
 SPEAKERS = frozenset((Role.USER, Role.DEVELOPER, Role.SYSTEM))
 """Roles whose messages can state rules."""
@@ -144,6 +144,11 @@ def _is_said(found: Rule, item: Item) -> bool:
         and found.trust <= trust
         and Cite(item.id, *found.span).quote(item.message) == found.quote
     )
+
+
+def is_of_user(item: Item, span: Span) -> bool:
+    """Return whether the words at a place of a message are the user's own, not of a prompt or a tool."""
+    return _trust_of_words(item, span) is Trust.USER and item.message.role in (Role.USER, Role.TOOL)
 
 
 def _trust_of_words(item: Item, span: Span) -> Trust | None:

@@ -33,7 +33,8 @@ _NAMED = "it is called a rule"
 _INSTRUCTED = "it is part of the instructions for the agent"
 _RESTRAINED = "it restrains the work"
 _COSTS = "it limits the costs"
-_PLAIN = frozenset((_NAMED, _COSTS))
+_EACH_ANSWER = "it is for every answer"
+_PLAIN = frozenset((_NAMED, _COSTS, _EACH_ANSWER))
 """Reasons in words that mean nothing else."""
 _ON_ACTS = frozenset((_BANNED, _NOT_NOW, _RULED_OUT, _INSTRUCTED, _LISTED, _RESTRAINED))
 _PROTECTS = lazy_pattern(
@@ -259,7 +260,9 @@ def announces(text: str, seen: Evidence) -> bool:
     """Return True if a sentence is announced as a rule, however little its cues are worth together."""
     if seen.language != ENGLISH:
         return False
-    return _says("means", text) or (_says("asked", text) and _says("habit_asked", text))
+    if _says("means", text) or (_says("asked", text) and _says("habit_asked", text)):
+        return True
+    return any(hit.cue == "turns" for hit in seen.hits) and _says("every_reply", text)
 
 
 def _unreadable(text: str) -> str:
@@ -388,6 +391,8 @@ def _standing(text: str, fired: set[str], lasts: re.Match[str] | None, *, listed
         return why
     if _says("plans", text):
         return ""
+    if "turns" in fired and _says("every_reply", text):
+        return _EACH_ANSWER
     if why := _said_plainly(text, listed=listed):
         return why
     if _is_of_product(text[lasts.end() :].lstrip(" ,:") if lasts and not lasts.start() else text):

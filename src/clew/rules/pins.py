@@ -12,16 +12,31 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.errors import NotFound
-from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust
+from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust, words
 from clew.message.patterns import lazy_pattern
 from clew.rules.active import ActiveRules
 from clew.rules.codec import copy_tracker
 from clew.rules.find import find, find_candidates, rule_sentences
 from clew.rules.findings import SPEAKERS, Ending, Findings, in_whole_message, overlapping, span_in
-from clew.rules.permission import go_ahead
+from clew.rules.judgement import Judgement, MessageNamed, is_protected
+from clew.rules.permission import go_ahead, is_provisional
 from clew.rules.prefilter import may_state_rule
 from clew.rules.retire import retire
-from clew.rules.rule import How, Kind, Lasts, MadeBy, Rule, RuleRef, RuleStatus, Scope, Span
+from clew.rules.rule import (
+    CALLED,
+    CALLED_RULE,
+    Force,
+    How,
+    Kind,
+    Lasts,
+    MadeBy,
+    Rule,
+    RuleRef,
+    RuleStatus,
+    Scope,
+    Span,
+    Verdict,
+)
 from clew.rules.speech import USER, Spoken, speech
 from clew.rules.subject import scope_of
 from clew.rules.words import tokens
@@ -50,6 +65,8 @@ class Pins:
     """A message after the prompt was added."""
     prompt: dict[int, int] = field(default_factory=dict)
     """Checksums of the prompt's sentences: if the prompt is logged again, it pins nothing."""
+    judged_upto: int = 0
+    """The number of the last message whose sentences a model judged."""
     _rules: ActiveRules = field(init=False, default_factory=ActiveRules)
     """The active rules, indexed for ``retire``."""
     _switched_off: set[str] = field(init=False, default_factory=set)
@@ -262,6 +279,61 @@ class Pins:
         self._put(rule)
         return rule
 
+    # What a model judges ---------------------------------------------------------------------------------
+
+    def judge(self, judgement: Judgement) -> None:
+        """Apply what a model said about sentences of the user.
+
+        A person's word always wins: what a person set is not judged, what a person switched off or edited is
+        not added. The first judgement of a sentence counts. A rule about secrets, deletion, pushing or
+        production holds whatever a model says, and only a person's words end a ban.
+        """
+        for ref, verdict in judgement.judged:
+            pin = self.match(ref)
+            if pin and pin.is_active and pin.made_by is MadeBy.FOUND and pin.verdict is None:
+                self._put(_judged(pin, verdict, judgement.by))
+        for rule in judgement.added:
+            if rule.source and rule.source.number > self.judged_upto:
+                self._add_judged(rule, judgement.by)
+        for ref, by in judgement.ended:
+            pin = self.match(ref)
+            if pin and pin.is_active and pin.made_by is MadeBy.FOUND and _is_later(by, pin):
+                self._put(_ended_by(pin, by, judgement.by))
+        self.judged_upto = max(self.judged_upto, judgement.upto)
+
+    def _add_judged(self, rule: Rule, model: str) -> None:
+        """Add a sentence that a model calls a rule, unless a rule has its words or a person refused them."""
+        words = _plain(_within(rule.quote))
+        if rule.trust is not Trust.USER or words in self._switched_off or words in self._by_words:
+            return
+        if self.match(rule.ref) is None:
+            found = replace(rule, quote=_within(rule.quote), force=Force.STANDING, because=CALLED_RULE)
+            self._new(replace(found, verdict=Verdict.STANDING, judged_by=model))
+
+    def judge_alike(self, others: Pins, message_named: MessageNamed) -> None:
+        """Take over what was judged of the same rules elsewhere: with secrets masked, or before a restart.
+
+        A rule that only a model found is added if its message still has the words.
+        """
+        for pin in others.all:
+            if pin.verdict is None or pin.source is None:
+                continue
+            same, message = self.worded(pin.quote), message_named(pin.source.message)
+            if same is not None:
+                end = replace(same, status=pin.status, why=pin.why, ended_by=pin.ended_by)
+                judged = replace(end, end_is_certain=pin.end_is_certain, verdict=pin.verdict)
+                self._put(replace(judged, judged_by=pin.judged_by))
+            elif pin.is_active and pin.because == CALLED_RULE and message is not None:
+                start = words(message.parts[pin.source.part]).find(pin.quote)
+                if start >= 0:
+                    place = pin.source._replace(start=start, end=start + len(pin.quote))
+                    self._new(replace(pin, source=place))
+        self.judged_upto = others.judged_upto
+
+    def is_refused(self, quote: str) -> bool:
+        """Whether a person switched off or edited a rule with these words."""
+        return _plain(quote) in self._switched_off
+
     # What a person does by hand --------------------------------------------------------------------------
 
     def pin(self, quote: str, kind: Kind | None = None, scope: Scope | None = None) -> Rule:
@@ -319,6 +391,33 @@ class Pins:
         closed = replace(pin, status=status, why=why, replaced_by=replaced_by)
         self._put(closed)
         return closed
+
+
+def _judged(pin: Rule, verdict: Verdict, model: str) -> Rule:
+    """Return a found rule with a model's verdict: out of force if it is no rule and protects nothing."""
+    judged = replace(pin, verdict=verdict, judged_by=model)
+    if verdict is Verdict.STANDING or is_protected(pin):
+        return judged
+    why = f"the summariser ({model}) calls it {CALLED[verdict]}"
+    return replace(judged, status=RuleStatus.DISMISSED, why=why)
+
+
+def _is_later(by: Cite, pin: Rule) -> bool:
+    """Whether the user said these words after a rule, with enough trust to end it."""
+    said_after = pin.source is not None and (by.number, by.part, by.start) > (
+        pin.source.number,
+        *pin.span[:2],
+    )
+    return said_after and pin.trust <= Trust.USER
+
+
+def _ended_by(pin: Rule, by: Cite, model: str) -> Rule:
+    """Return a rule that later words end by a model's word; a ban that is not provisional stays in force."""
+    why = f"the summariser ({model}) says that these words end it"
+    bans = pin.kind in (Kind.PROHIBITION, Kind.SCOPE) and not is_provisional(pin)
+    if bans or is_protected(pin):
+        return replace(pin, ended_by=by, why=why, end_is_certain=False)
+    return replace(pin, status=RuleStatus.LIFTED, ended_by=by, why=why, end_is_certain=True)
 
 
 def _as_read(pin: Rule, rule: Rule) -> Rule:

@@ -58,6 +58,15 @@ class Force(StrEnum):
     """It concerns only the current step."""
 
 
+class Verdict(StrEnum):
+    """The label that a model gave to a sentence."""
+
+    STANDING = "standing"
+    DECISION = "decision"
+    REQUEST = "request"
+    NONE = "none"
+
+
 class Span(NamedTuple):
     """A piece of a message: characters ``start`` to ``end`` of the text of part ``part``."""
 
@@ -109,6 +118,8 @@ class RuleStatus(StrEnum):
     """A person removed it by hand."""
     EXPIRED = "expired"
     """Its time is over."""
+    DISMISSED = "dismissed"
+    """A model judged that it is no standing rule; its words stay in the user's messages and their summary."""
     WAITING = "waiting"
     """Set by hand in an imported file; it is in force once a person here confirms it."""
 
@@ -142,6 +153,15 @@ LIKELY = frozenset(
     )
 )
 """Values of ``because`` that are wrong in about one case in ten; the others are clear."""
+CALLED = {
+    Verdict.STANDING: "a standing rule",
+    Verdict.DECISION: "a decision about the work",
+    Verdict.REQUEST: "a request for one step",
+    Verdict.NONE: "not binding",
+}
+"""What a model calls a sentence, in words."""
+CALLED_RULE = "the summariser calls it a rule"
+"""The value of ``because`` of a rule that only a model found."""
 LEAST_CLEAR = 0.9
 """Confidence of the finder below which a rule is only likely; chosen by hand."""
 
@@ -184,6 +204,10 @@ class Rule:
     """Why it ended, in one line."""
     end_is_certain: bool = field(default=True, metadata={STORED_NAME: "certain"})
     """False if ``ended_by`` may not have ended it: it stays in force, and a person should decide."""
+    verdict: Verdict | None = None
+    """What the model that judged it calls it; None if none did."""
+    judged_by: str = ""
+    """The model that judged it."""
 
     @property
     def span(self) -> Span:
@@ -205,10 +229,23 @@ class Rule:
 
     @property
     def certainty(self) -> str:
-        """Return how certain it is that this is a rule: "certain", "clear" or "likely"."""
+        """Return how certain it is that this is a rule: "certain", "clear", "likely" or "doubted"."""
         if self.made_by is not MadeBy.FOUND:
             return "certain"
+        if self.verdict is not None:
+            return "clear" if self.verdict is Verdict.STANDING else "doubted"
         return "likely" if self.because in LIKELY or self.confidence < LEAST_CLEAR else "clear"
+
+    @property
+    def judgement(self) -> str:
+        """Return what the summariser said about it, in words; empty if it was not asked."""
+        if self.verdict is None:
+            return ""
+        if self.verdict is Verdict.STANDING:
+            how = "found" if self.because == CALLED_RULE else "confirmed"
+            return f"{how} by the summariser ({self.judged_by})"
+        holds = "; it holds until you switch it off" if self.is_active else ""
+        return f"doubted: the summariser ({self.judged_by}) calls it {CALLED[self.verdict]}{holds}"
 
     @property
     def ref(self) -> RuleRef:

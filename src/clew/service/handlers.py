@@ -152,7 +152,9 @@ def _recall(call: Call) -> JsonObject:
 def _rules(call: Call) -> JsonObject:
     with call.existing() as session:
         session.view()  # reads what other workers appended
-        return {"rules": [{"id": pin.id, "quote": pin.quote} for pin in session.pins]}
+        return {
+            "rules": [{"id": pin.id, "quote": pin.quote, "judgement": pin.judgement} for pin in session.pins]
+        }
 
 
 def _pin(call: Call) -> JsonObject:

@@ -51,11 +51,12 @@ from clew.session.summariser import (
     run_steps,
     run_steps_async,
 )
-from clew.settings import switched_off
+from clew.settings import rules_are_judged, switched_off
 from clew.tokens import UNKNOWN, ModelInfo, TokenCounter, counter_for, model_named
 
 if TYPE_CHECKING:  # imported at the first compaction: most calls need none of it
-    from clew.compaction.decide import DecidedCompaction
+    from clew.compaction.decide import DecidedCompaction, Writer
+    from clew.compaction.judge import RuleCall
     from clew.compaction.plan import Plan
     from clew.compaction.task import CompactionTask
 
@@ -202,6 +203,7 @@ def _compacting(
 
     writer = Writer(summariser.name, summariser.window_tokens) if summariser else None
     task = _task(conversation, counter, gauge, options, goal)
+    judged = yield from _judge_rules(task, writer)
     try:
         outcome = yield from decide(task, writer)
     except (CompactionRefused, BudgetExceeded):
@@ -211,6 +213,7 @@ def _compacting(
     if options.mask_secrets and _shows_secrets(outcome.plan):
         task = _mask_task(task, conversation)
         outcome = yield from decide(task, writer)
+    outcome = judged.added_to(outcome) if judged else outcome
     return _compacted_result(now, conversation, outcome, task) if outcome.plan.operations else now
 
 
@@ -241,6 +244,18 @@ def _parse(
         conversation = _start(parsed, previous, counter)
     conversation.record.counter = model, counter
     return _ParsedList(parsed, conversation, counter, continued)
+
+
+def _judge_rules(task: CompactionTask, writer: Writer | None) -> Steps[RuleCall | None]:
+    """Have the summariser judge rules and apply its judgement; None without one."""
+    if writer is None or not rules_are_judged():
+        return None
+    from clew.compaction.judge import judge_rules
+
+    call = yield from judge_rules(task, writer)
+    if call.judgement:
+        task.ledger.pins.judge(call.judgement)
+    return call
 
 
 def read_current(items: Sequence[Item], hidden: range, model: str) -> CompactResult:
@@ -414,6 +429,7 @@ def _mask_task(task: CompactionTask, conversation: ConversationState) -> Compact
             restore(ledger, digest)
         else:
             ledger.add(Item(name, message))
+    ledger.pins.judge_alike(task.ledger.pins, content.get)
     items = tuple(Item(item.id, mask_message(item.message)) for item in task.view)
     sizes = tuple(task.counter.count(item.message) for item in items)
     return replace(task, view=items, sizes=sizes, originals=content.get, ledger=ledger)
@@ -441,6 +457,7 @@ def _compacted_result(
         attempts=outcome.attempts,
         usage=outcome.usage,
         calls=outcome.calls,
+        not_judged=outcome.not_judged,
         tokens_after=plan.tokens_after,
         digest=view.digest,
         conversation=ConversationState(record, conversation.entries, view, len(view.slots), len(view.items)),

@@ -33,6 +33,7 @@ from clew.budget import (
     requests_to_come,
 )
 from clew.compaction.decide import DecidedCompaction, Writer, decide
+from clew.compaction.judge import judge_rules
 from clew.compaction.plan.digest import spans
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose import pruned_size
@@ -40,12 +41,13 @@ from clew.compaction.propose.story import quoted_messages
 from clew.compaction.task import CompactionTask
 from clew.compaction.verify import Report, count_values, losses_in_full
 from clew.errors import BudgetExceeded, CompactionRefused, InputError, NotFound, NothingToGain, StalePlan
-from clew.log import COMPACTION, UNDO, new_event
+from clew.log import COMPACTION, JUDGEMENT, UNDO, new_event
 from clew.log.protocol import Event
 from clew.log.store import MemoryStore
 from clew.message import JsonObject, cut_points, fixed_prefix
 from clew.message.patterns import lazy_pattern
 from clew.providers.model import Steps, drive
+from clew.rules.judgement import Judgement, judgement_to_json
 from clew.session.fit import (
     FitResult,
     Gauge,
@@ -242,7 +244,11 @@ def compacting(
     holder = f"clew {uuid4().hex[:8]}"
     replay.state = replay.state.begin(holder, time.time())
     try:
-        outcome = yield from decide(task, writer)
+        judged = yield from judge_rules(task, writer)
+        if judged.judgement:
+            _record_judgement(replay, judged.judgement)
+            task = replace(task, ledger=replay.ledger)
+        outcome = judged.added_to((yield from decide(task, writer)))
         if not outcome.plan.operations:
             if task.chosen is None:
                 _record_failure(replay, task, holder, "nothing could be made smaller")
@@ -277,6 +283,20 @@ def losses_of(replay: Replay, name: str) -> Report:
     gauge = Gauge(UNKNOWN, DEFAULT)  # how much stays is decided already
     task = task_of(before, gauge, made.plan.target_tokens, Trigger.MANUAL, made.plan.reason)
     return losses_in_full(made.report, made.plan, task)
+
+
+def _record_judgement(replay: Replay, judgement: Judgement) -> None:
+    """Log what a model said about rules, unless another process has logged a judgement of them meanwhile."""
+    body = judgement_to_json(judgement)
+
+    def event() -> list[Event]:
+        pins = replay.ledger.pins
+        unjudged = [pin for ref, _ in judgement.judged if (pin := pins.match(ref)) and pin.verdict is None]
+        if pins.judged_upto >= judgement.upto and not unjudged and not judgement.ended:
+            return []
+        return [new_event(JUDGEMENT.name, body, JUDGEMENT.version)]
+
+    replay.append(event)
 
 
 def _record_failure(

@@ -32,6 +32,7 @@ from clew.ledger.ledger import Ledger
 from clew.log import (
     ABOUT,
     COMPACTION,
+    JUDGEMENT,
     KINDS,
     LOOP,
     MESSAGE,
@@ -55,6 +56,7 @@ from clew.log import (
 from clew.log.protocol import Ctx, Event, Head, ReadsPositions, Snapshots, Store, StoredEvent
 from clew.log.transfer import ImportedEvents, imported_events
 from clew.message import Item, JsonObject, Message, Role, message_number
+from clew.rules.judgement import judgement_from_json
 from clew.rules.rule import RuleRef
 from clew.session.changes import (
     FACT_ACTS,
@@ -291,6 +293,8 @@ class Replay:
             self._take_message(stored)
         elif kind in (PIN.name, LOOP.name):
             self._take_change(stored)
+        elif kind == JUDGEMENT.name:
+            self._take_judgement(stored)
         elif kind == ABOUT.name:
             self.about = {**self.about, **body}
             self._calibrate()
@@ -326,6 +330,16 @@ class Replay:
         self._changed[stored.seq] = name
         while len(self._changed) > REMEMBERED:
             self._changed.popitem(last=False)
+
+    def _take_judgement(self, stored: StoredEvent) -> None:
+        """Apply what a model said about rules; not if the event came with an imported file."""
+        if self._is_imported(stored.seq):
+            self._problem(stored, "skipped: an imported file does not decide which sentences are rules")
+            return
+        try:
+            self.ledger.pins.judge(judgement_from_json(stored.event.body, self.original))
+        except StoreDamaged as cause:
+            self._problem(stored, f"skipped: {cause.detail}")
 
     def _take_rule_change(self, stored: StoredEvent) -> str:
         """Apply a change of a rule; return the rule's id."""

@@ -22,6 +22,8 @@ from clew.message.patterns import lazy_pattern
 from clew.providers import WIRES, Wire
 from clew.providers.marked_entries import chain_hash
 from clew.providers.shapes import plain
+from clew.rules.codec import from_json, to_json
+from clew.rules.pins import Pins
 from clew.rules.rule import Pin
 from clew.session.conversation import ConversationState
 from clew.session.list_record import ListRecord
@@ -63,7 +65,14 @@ def saved_state(conversation: ConversationState) -> JsonObject:
         "digest": digest_to_json(view.digest) if view.digest else None,
         "recovered": view.recovered,
         "budget": view.state.to_json(),
+        "judged": _judged_rules(record.ledger.pins),
     }
+
+
+def _judged_rules(pins: Pins) -> Json:
+    """Return what a model said about rules, which a search of the list does not find again."""
+    judged = {pin.id: pin for pin in pins.all if pin.verdict is not None}
+    return to_json(Pins(judged, judged_upto=pins.judged_upto)) if judged else None
 
 
 def _hash(record: ListRecord, count: int) -> str:
@@ -103,6 +112,8 @@ def restore_conversation(
             _restore_slot(view, slot, record, counter)
         view.digest = digest_from_json(body["digest"]) if body["digest"] else None
         view.recovered, view.state = bool(body["recovered"]), State.from_json(body["budget"])
+        if isinstance(body.get("judged"), dict):
+            record.ledger.pins.judge_alike(from_json(Pins, body["judged"]), record.originals.get)
     except (ClewError, KeyError, IndexError, TypeError, ValueError):
         return None  # written by another version; the conversation continues from the list alone
     view.find_marks(record.entries[:count])
@@ -215,6 +226,8 @@ class CompactResult:
     usage: Usage = field(default_factory=Usage)
     """Tokens used by the summariser."""
     calls: int = 0
+    not_judged: str = ""
+    """Why the summariser did not say which sentences are rules, although it was asked; empty if it did."""
     tokens_before: int = 0
     tokens_after: int = 0
     digest: Digest | None = field(default=None, repr=False)

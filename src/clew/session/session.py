@@ -45,6 +45,7 @@ from clew.ledger.kept_facts import KeptFact
 from clew.ledger.ledger import Ledger
 from clew.log import (
     ABOUT,
+    JUDGEMENT,
     KINDS,
     LOOP,
     MESSAGE,
@@ -79,10 +80,10 @@ from clew.session.parsed_input import one_message
 from clew.session.provenance import Expansion, Explanation, expand, explain
 from clew.session.replay import CALIBRATION, Replay
 from clew.session.summariser import AsyncSummariser, run_steps, run_steps_async, session_model
-from clew.settings import switched_off
+from clew.settings import rules_are_judged, switched_off
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
-SHAPING = frozenset({MESSAGE.name, *RESHAPING, PIN.name, LOOP.name, RULES.name})
+SHAPING = frozenset({MESSAGE.name, *RESHAPING, PIN.name, LOOP.name, RULES.name, JUDGEMENT.name})
 """Kinds of events that have their own methods, because they change the view, the rules or the open work."""
 WINDOW = "window_tokens"
 """The name of the recorded fact on the window that the caller set."""
@@ -615,7 +616,8 @@ class Session:
         model = self.summariser
         if model is None:
             return None
-        return Writer(model.name, model.window_tokens, self._own_request() if self.own_requests else None)
+        own = self._own_request() if self.own_requests else None
+        return Writer(model.name, model.window_tokens, own, judges_rules=rules_are_judged())
 
     def _own_request(self) -> SessionRequest:
         """Return the session's own request, which the summary instruction is appended to."""

@@ -275,11 +275,7 @@ def _opposite(match: re.Match[str]) -> str:
 
 # All of them -----------------------------------------------------------------------------------------
 
-GOOD_SUMMARISERS: dict[str, Line] = {
-    "extractive": extractive,
-    "json_lines": json_lines,
-    "fenced": fenced,
-}
+GOOD_SUMMARISERS: dict[str, Line] = {"extractive": extractive, "json_lines": json_lines, "fenced": fenced}
 
 BAD_SUMMARISERS: dict[str, Line] = {
     "timeout": ModelTimeout("scripted"),

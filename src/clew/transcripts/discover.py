@@ -106,12 +106,6 @@ def _database_places(computer: Computer) -> Iterator[SessionPlace]:
 
 
 def _editor_places(computer: Computer) -> Iterator[SessionPlace]:
-    for storage in _editor_storages(computer):
-        for extension in _EXTENSIONS:
-            yield SessionPlace("roo-cline", storage / extension, "tasks/*/api_conversation_history.json")
-
-
-def _editor_storages(computer: Computer) -> Iterator[Path]:
     match computer.platform:
         case "darwin":
             settings = computer.home / "Library" / "Application Support"
@@ -119,10 +113,12 @@ def _editor_storages(computer: Computer) -> Iterator[Path]:
             settings = computer.folder("APPDATA", "AppData", "Roaming")
         case _:
             settings = computer.folder("XDG_CONFIG_HOME", ".config")
-    for editor in _EDITORS:
-        yield settings / editor / "User" / "globalStorage"
-    for editor in _REMOTE_EDITORS:
-        yield computer.home / editor / "data" / "User" / "globalStorage"
+    folders = [settings / editor for editor in _EDITORS]
+    folders += [computer.home / editor / "data" for editor in _REMOTE_EDITORS]
+    for folder in folders:
+        for extension in _EXTENSIONS:
+            storage = folder / "User" / "globalStorage" / extension
+            yield SessionPlace("roo-cline", storage, "tasks/*/api_conversation_history.json")
 
 
 def _project_places(computer: Computer) -> Iterator[SessionPlace]:

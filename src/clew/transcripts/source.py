@@ -15,9 +15,10 @@ import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple, Protocol
 
 from clew.errors import InputError, NotFound
 
@@ -25,10 +26,9 @@ GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 # A frame without data; parallel compressors start their files with one.
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
-STEP_BYTES = 1 << 20
-# One zstd block of 4 bytes can expand to 128 KiB, so 2 KiB of input expand to 64 MiB at worst.
+# Little is passed at a time, because it may expand a lot: one zstd block of 4 bytes to 128 KiB, so 2 KiB to
+# 64 MiB at worst; one byte of gzip to about 1 KiB, so 16 KiB to 16 MiB.
 ZSTD_FEED_BYTES = 2 << 10
-# The rest of the input is copied each time a member ends, so little is passed at a time.
 GZIP_FEED_BYTES = 16 << 10
 MAX_EMPTY_FRAMES = 10_000
 """More empty members or frames in a row than any real file has."""
@@ -51,103 +51,69 @@ def unpack(raw: Iterable[bytes]) -> Iterator[bytes]:
         if not piece:
             break
         head += piece
-    counted = _CountedChunks(chain([head], chunks) if head else chunks)
+    chunks = chain([head], chunks) if head else chunks
     if head.startswith(GZIP):
-        return _limit_ratio(_gunzip(counted), counted)
+        new_member = partial(zlib.decompressobj, wbits=31)
+        return _decompress(chunks, _Packing("gzip", GZIP_FEED_BYTES, new_member, zlib.error, padding=b"\0"))
     if head.startswith(ZSTD) or _SKIPPABLE.match(head):
-        return _limit_ratio(_unzstd(counted), counted)
-    return counted
+        import zstandard
+
+        new_frame = zstandard.ZstdDecompressor().decompressobj
+        return _decompress(chunks, _Packing("zstd", ZSTD_FEED_BYTES, new_frame, zstandard.ZstdError))
+    return chunks
 
 
-class _CountedChunks(Iterator[bytes]):
-    """Passes chunks on and counts their bytes."""
+class _Frame(Protocol):
+    """A gzip member or zstd frame that is being decompressed."""
 
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
-        self.size = 0
-
-    def __next__(self) -> bytes:
-        chunk = next(self._chunks)
-        self.size += len(chunk)
-        return chunk
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def _limit_ratio(pieces: Iterator[bytes], fed: _CountedChunks) -> Iterator[bytes]:
-    """Pass decompressed data on until it is out of proportion to the input."""
-    size = 0
-    for piece in pieces:
-        size += len(piece)
-        if size > FREE_BYTES + MAX_RATIO * fed.size:
-            raise Damaged(f"{fed.size:,} bytes unpack to more than {size >> 20:,} MiB: the rest is not read")
-        yield piece
+class _Packing(NamedTuple):
+    """How one format is decompressed."""
+
+    name: str
+    feed_bytes: int
+    """Passed to a frame at a time."""
+    new_frame: Callable[[], _Frame]
+    error: type[Exception]
+    padding: bytes = b""
+    """Bytes that may be between and after frames."""
 
 
-class _EmptyFrameLimit:
-    """Counts empty frames in a row."""
-
-    def __init__(self) -> None:
-        self._empty = 0
-
-    def ended(self, *, empty: bool) -> None:
-        self._empty = self._empty + 1 if empty else 0
-        if self._empty > MAX_EMPTY_FRAMES:
-            raise Damaged(f"more than {MAX_EMPTY_FRAMES:,} empty frames in a row")
-
-
-def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress gzip members in turn; zero padding between and after them is allowed."""
-    member = zlib.decompressobj(wbits=31)
-    fed, empty, frames = False, True, _EmptyFrameLimit()
-    for piece in _split_chunks(chunks, GZIP_FEED_BYTES):
+def _decompress(chunks: Iterator[bytes], packing: _Packing) -> Iterator[bytes]:
+    """Decompress frames in turn, until the output is out of proportion to the input."""
+    frame, in_frame, is_empty, empty_frames = packing.new_frame(), False, True, 0
+    read = written = 0
+    for piece in _split_chunks(chunks, packing.feed_bytes):
         rest = piece
-        while rest:
-            if not fed and not (rest := rest.lstrip(b"\0")):
-                break
-            fed = True
-            if out := _inflate(member, rest):
-                empty = False
-                yield out
-            rest = member.unused_data if member.eof else member.unconsumed_tail
-            if member.eof:
-                frames.ended(empty=empty)
-                member, fed, empty = zlib.decompressobj(wbits=31), False, True
-    while fed and (out := _inflate(member, member.unconsumed_tail)):
-        yield out
-    if fed and not member.eof:
-        raise Damaged("the file ends in the middle of its gzip data")
-
-
-def _inflate(member: zlib._Decompress, data: bytes) -> bytes:
-    try:
-        return member.decompress(data, STEP_BYTES)
-    except zlib.error as cause:
-        raise Damaged(f"the gzip data is damaged ({cause})") from cause
-
-
-def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Decompress zstd frames in turn."""
-    import zstandard
-
-    unpacker = zstandard.ZstdDecompressor()
-    frame = unpacker.decompressobj()
-    fed, empty, frames = False, True, _EmptyFrameLimit()
-    for piece in _split_chunks(chunks, ZSTD_FEED_BYTES):
-        rest = piece
-        while rest:
-            fed = True
+        read += len(piece)
+        while rest and (in_frame or (rest := rest.lstrip(packing.padding))):
+            in_frame = True
             try:
                 out = frame.decompress(rest)
-            except zstandard.ZstdError as cause:
-                raise Damaged(f"the zstd data is damaged ({cause})") from cause
+            except packing.error as cause:
+                raise Damaged(f"the {packing.name} data is damaged ({cause})") from cause
+            written += len(out)
+            if written > FREE_BYTES + MAX_RATIO * read:
+                raise Damaged(
+                    f"{read:,} bytes unpack to more than {written >> 20:,} MiB: the rest is not read"
+                )
             if out:
-                empty = False
+                is_empty = False
                 yield out
             rest = frame.unused_data if frame.eof else b""
             if frame.eof:
-                frames.ended(empty=empty)
-                frame, fed, empty = unpacker.decompressobj(), False, True
-    if fed:
-        raise Damaged("the file ends in the middle of its zstd data")
+                empty_frames = empty_frames + 1 if is_empty else 0
+                if empty_frames > MAX_EMPTY_FRAMES:
+                    raise Damaged(f"more than {MAX_EMPTY_FRAMES:,} empty frames in a row")
+                frame, in_frame, is_empty = packing.new_frame(), False, True
+    if in_frame:
+        raise Damaged(f"the file ends in the middle of its {packing.name} data")
 
 
 def _split_chunks(chunks: Iterator[bytes], size: int) -> Iterator[bytes]:

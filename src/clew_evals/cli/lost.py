@@ -8,7 +8,6 @@ Here the sessions are found and judged; ``lost_output.py`` prints them.
 from __future__ import annotations
 
 import argparse
-import json
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -52,7 +51,7 @@ def report(args: argparse.Namespace, term: Terminal) -> int:
     reports = losses_of_session(session, last=None if args.full else args.last)
     if args.json:
         rows = [asdict(item) for item in reports]
-        term.write(json.dumps({"session": session.id, "compactions": rows}, ensure_ascii=False))
+        term.write_json({"session": session.id, "compactions": rows})
     elif not reports and (made := _compactions_before_import(args)):
         what = f"Its tool compacted this session {count(made, 'time')} before it was imported"
         term.say(f"{what}: clew's log does not say what was lost. Name the tool's own file: clew lost FILE")
@@ -138,7 +137,7 @@ def _report_many(limit: int, days: int | None, term: Terminal, *, as_json: bool)
             {"id": row.id, "tool": row.tool, "compactions": [asdict(item) for item in losses]}
             for row, losses in zip(recent, judged, strict=True)
         ]
-        term.write(json.dumps(output, ensure_ascii=False))
+        term.write_json(output)
         return
     sessions = [ComparedSession(row, _age(row), losses) for row, losses in zip(recent, judged, strict=True)]
     print_compared(sessions, term)

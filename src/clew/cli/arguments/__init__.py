@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable
 
 WIRES = ("anthropic", "gemini", "openai", "responses")
-FILE_HELP = "an id from `clew sessions`, or a file"
 
 
 def flag(parser: argparse._ActionsContainer, name: str, text: str) -> None:
@@ -50,8 +49,9 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     add_format(parser, "its format")
 
 
-def add_file(parser: argparse.ArgumentParser, text: str = FILE_HELP, *, optional: bool = True) -> None:
+def add_file(parser: argparse.ArgumentParser, *, optional: bool = True) -> None:
     """Declare a session by its id or file."""
+    text = "an id from `clew sessions`, or a file"
     parser.add_argument("file", metavar="SESSION", nargs="?" if optional else None, help=text)
     add_format(parser)
 

@@ -124,15 +124,22 @@ def _path_end(path: str) -> str:
 
 
 def _without_parts(claims: Iterable[Claim]) -> list[Claim]:
-    """Return the claims without the user's sentences that a longer quote of the same message contains."""
+    """Return the claims without sentences of the user that a longer quote of the same message contains."""
     every = list(claims)
-    quotes = by_turn(claim for claim in every if claim.kind is ClaimKind.USER)
+    quotes = by_turn(claim for claim in every if claim.kind in _QUOTES_USER)
     return [
         claim
         for claim in every
-        if claim.kind is not ClaimKind.USER
-        or not any(claim.text != text and claim.text in text for text in quotes[claim.sources[0].message])
+        if claim.kind not in _QUOTED_ALONE
+        or not claim.verbatim
+        or not any(
+            claim.text != text and claim.text in text for text in quotes.get(claim.sources[0].message, ())
+        )
     ]
+
+
+_QUOTES_USER = (ClaimKind.USER, ClaimKind.GOAL, ClaimKind.NEXT)
+_QUOTED_ALONE = (ClaimKind.USER, ClaimKind.DECISION)
 
 
 def hidden_claims(scene: Scene, shrinks: Iterable[Shrink]) -> tuple[Claim, ...]:

@@ -11,7 +11,7 @@ from clew.compaction.ledger_claims import is_restated
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.brief import Written, label_of
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, DigestInput
-from clew.compaction.propose.file_text import FilePassage
+from clew.compaction.propose.file_text import OPENING, FilePassage, repeats
 from clew.compaction.propose.file_text import claims as text_claims
 from clew.compaction.propose.pointed_to import orders_in, said_next
 from clew.compaction.propose.scene import Scene
@@ -188,7 +188,9 @@ class DigestContent:
         new = [claim for claim in self._findings if not is_said(claim, quoted)]
         findings, cost = self._fill(new, min(remaining, room * FINDINGS_SHARE))
         remaining -= cost
-        edits, cost = self._fill(self._edits, min(remaining, room * EDITS_SHARE))
+        quoted_files = {claim.text.partition(":\n")[0].removeprefix(OPENING) for claim in texts}
+        unquoted = [claim for claim in self._edits if not _is_of(claim, quoted_files)]
+        edits, cost = self._fill(unquoted, min(remaining, room * EDITS_SHARE))
         remaining -= cost
         edits = [*tasks, *edits, *texts]
         chosen = (*self._mandatory, *known_claims, *notes, *prose, *story, *findings, *edits)
@@ -212,7 +214,7 @@ class DigestContent:
         best: list[Claim] = []
         cost = 0.0
         for passage in self._passages:
-            if cost + passage.size / MOST_CHARACTERS_PER_TOKEN > room:
+            if cost + passage.size / MOST_CHARACTERS_PER_TOKEN > room or repeats(passage, chosen):
                 continue
             more = list(text_claims([*chosen, passage]))
             size = sum(map(self._gauge.claim, more))
@@ -340,6 +342,12 @@ class DigestContent:
                 taken_claims.append(claim)
                 left -= cost
         return taken_claims, room - left
+
+
+def _is_of(edit: Claim, paths: Iterable[str]) -> bool:
+    """Whether a claim on an edit is about one of these files."""
+    name = edit.text.partition("\n")[0]
+    return any(name == path or name.endswith(f"/{path}") for path in paths)
 
 
 _PROSE = (ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT, ClaimKind.FINDING, ClaimKind.FACT)

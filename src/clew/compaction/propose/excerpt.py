@@ -95,6 +95,11 @@ _LISTING = re.compile(rf"(?:<path>.*\n<type>file.*\n<content>)?\s*{LINE_NUMBER}"
 """How the text of a file with line numbers begins."""
 NUMBERED_LINE = re.compile(rf"^\s*{LINE_NUMBER}")
 """The beginning of a line that quotes a file with line numbers."""
+_COURTESY = re.compile(
+    r"(?:Perfect|Great|Excellent|Good|Now|I now have|I have|Let me|Here(?: is|[’']s)|Based on)\b"
+    r"[^\n]{0,160}[.!:]"
+)
+"""How another agent begins its report."""
 _ID = re.compile(
     r"https?://\S+/\S|(?<![\w/.])(?:#\d{1,6}\b|[A-Za-z]{2,8}_(?=\w*\d)[A-Za-z0-9]{6,}\b|\d{8,}\b"
     r"|(?=[0-9a-f]{0,39}\d)(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}\b)"
@@ -526,7 +531,10 @@ def _line_end(text: str, start: int) -> int:
 def _informative(text: str, lines: Iterator[Span]) -> Iterator[Span]:
     """Yield lines from the first one on that says something; if none does, only the first."""
     first = next(lines)
-    found = dropwhile(lambda line: _SAYS_NOTHING.fullmatch(text, *line), chain([first], lines))
+    found = dropwhile(
+        lambda line: _SAYS_NOTHING.fullmatch(text, *line) or _COURTESY.fullmatch(text, *line),
+        chain([first], lines),
+    )
     yield next(found, first)
     yield from found
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
@@ -65,7 +66,10 @@ _COMMON_STEM = re.compile(
     r"__init__|index|main|mod|lib|types?|utils?|conf(?:ig)?|setup|page|layout|routes?|README"
 )
 """Names of files that many folders have: they are told apart by their folder."""
-_WRAPPER = re.compile(r"\s*</?(?:output|content|file|path|type|returncode|warning)\b[^<>]*>(?:.*</\w+>)?\s*")
+_WRAPPER = re.compile(
+    r"\s*(?:</?(?:output|content|entries|file|path|type|returncode|warning)\b[^<>]*>(?:.*</\w+>)?"
+    r"|\(\d+ entries\)|\(End of file [^()]*\))\s*"
+)
 """A line that a tool puts around the text of a file."""
 _PREAMBLE = re.compile(
     r"\A(?:(?:Exit code|Wall time|Chunk ID|Process exited|Original token count|Total output lines)\b.*\n)+"
@@ -98,6 +102,13 @@ _PLAN = re.compile(
     r"(?=[/_.\- ]))[^/]*(?:/[^/]+)*\.(?:md|mdc|txt|rst)$"
 )
 """The path of a plan: ``docs/plans/2026-02-06-phases.md``, ``tasks.md``, ``api-spec.md``."""
+
+
+_PROSE_FILE = re.compile(r"\.(?:mdc?|mdx|txt|rst|org|adoc|html?)$|(?:^|/)[^./]+$", re.IGNORECASE)
+"""The path of a text without code, or of a folder whose files were listed."""
+_COMMENT = re.compile(r"\s*(?:#|//|/?\*|--|\"\"\"|<!--)")
+FEWEST_LINES = 3
+"""Lines of code that a passage has at least."""
 
 
 class FileLine(NamedTuple):
@@ -173,10 +184,28 @@ def passages(items: Sequence[Item], gone: Collection[str], topics: Topics) -> li
         for number, lines in enumerate(texts):
             for start, run in _runs(lines, gone):
                 text = "\n".join(line.text for line in run)
-                if len(text.strip()) >= SHORTEST_PASSAGE and not _is_shown(run, shown):
+                if (
+                    len(text.strip()) >= SHORTEST_PASSAGE
+                    and _has_code(path, run)
+                    and not _is_shown(run, shown)
+                ):
                     weight = of_file + topics.of_passage(text)
                     found.append(FilePassage(path, number, start, tuple(run), weight))
     return sorted(found, key=lambda one: -one.weight)
+
+
+def repeats(passage: FilePassage, others: Iterable[FilePassage]) -> bool:
+    """Whether most lines of a passage are in others of the same file, read at another time."""
+    same = {line.text.strip() for other in others if other.path == passage.path for line in other.lines}
+    return bool(same) and _is_shown(passage.lines, same)
+
+
+def _has_code(path: str, run: Sequence[FileLine]) -> bool:
+    """Whether a passage of a source file has more than comments."""
+    if _PROSE_FILE.search(path):
+        return True
+    code = (line for line in run if line.text.strip() and not _COMMENT.match(line.text))
+    return len(list(islice(code, FEWEST_LINES))) == FEWEST_LINES
 
 
 def _is_shown(run: Sequence[FileLine], shown: Collection[str]) -> bool:
@@ -278,7 +307,7 @@ def _lines_read(step: Step, call: str, path: str) -> list[FileLine]:
         return []
     name = _as_written(path, step.asked)
     cites = (Cite(call, step.call.part), Cite(step.name, step.result.part))
-    text = _PREAMBLE.sub("", _REMINDER.sub("", text))
+    text = _PREAMBLE.sub("", _REMINDER.sub("", text)).replace("<content>1: ", "1: ", 1)
     lines = [line for line in text.rstrip("\n").split("\n") if not _WRAPPER.fullmatch(line)]
     numbered = sum(NUMBERED_LINE.match(line) is not None for line in lines) * 2 > len(lines)
     return [FileLine(NUMBERED_LINE.sub("", line) if numbered else line, name, cites) for line in lines]
@@ -367,9 +396,19 @@ def _runs(lines: Sequence[FileLine], gone: Collection[str]) -> Iterator[tuple[in
 def _closed(lines: Sequence[FileLine]) -> Sequence[FileLine]:
     """Return a passage without the lines at its end that say nothing without those after them."""
     end = len(lines)
-    while end and (not lines[end - 1].text.strip() or _OPENS.search(lines[end - 1].text)):
+    is_prose = bool(lines) and _PROSE_FILE.search(lines[0].name) is not None
+    while end and _needs_more(lines[end - 1].text, is_prose=is_prose):
         end -= 1
     return lines[:end]
+
+
+def _needs_more(line: str, *, is_prose: bool) -> bool:
+    """Whether a line says nothing without those after it: it opens a block, or comments on what follows."""
+    return (
+        not line.strip()
+        or _OPENS.search(line) is not None
+        or (not is_prose and _COMMENT.match(line) is not None)
+    )
 
 
 def _imports(lines: Sequence[FileLine]) -> set[int]:

@@ -96,7 +96,7 @@ def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         later = last[step.key]
         if (
             later is not step
-            and step.asked.name.lower() not in _AGENTS
+            and not step.asks_agent
             and step.action.kind in _ASKED_AGAIN
             and not _shows_other_lines(step, later)
             and not (step.action.kind is ActionKind.SHELL and _is_experiment(page, step, later, changes))
@@ -132,10 +132,6 @@ def _shows_other_lines(step: Step, later: Step) -> bool:
         return False
     lines, others = (set(map(str.strip, one.text.split("\n"))) - {""} for one in (step, later))
     return len(lines & others) < LEAST_SHARED * len(lines)
-
-
-_AGENTS = frozenset(("task", "agent", "dispatch_agent", "spawn_agent", "delegate"))
-"""Tools that ask another agent: each answer has findings of its own."""
 
 
 def _read_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:

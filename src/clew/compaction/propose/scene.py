@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 
 from clew.compaction.plan import Claim, Shrink
 from clew.compaction.propose.file_text import MOST_MESSAGES, FilePassage, Topics, is_plan, passages
@@ -40,6 +41,8 @@ _SHORTEST = 2
 THINKING_SHARE = 0.2
 """Share of the room for recent messages that the thinking of the running turn may take; the steps themselves
 say most of it. Chosen by hand."""
+MOST_REPORTS = 4
+"""Last reports of other agents of which more stays; chosen by hand."""
 MOST_FOR_GUIDES = 120
 """Last messages among which texts that say how to work are looked for: it bounds the cost of a compaction."""
 
@@ -179,7 +182,14 @@ class Scene:
 
     def _faded_sizes(self, most: int | None) -> tuple[list[int], list[int]]:
         fading = Fading(
-            self.thinking, self._asked, most, self.loop, self._plan, self._guides_of_turn, self._failed
+            self.thinking,
+            self._asked,
+            most,
+            self.loop,
+            self._plan,
+            self._guides_of_turn,
+            self._failed,
+            self._reports,
         )
         return faded_sizes(self.view, self.sizes, self.tail_room, fading, self.task.counter.count_part)
 
@@ -212,6 +222,13 @@ class Scene:
         """The index of the message with the last test run, if it failed."""
         run = self.task.ledger.last_run
         return self._indices({run.source.message} if run and run.failed else ())
+
+    @cached_property
+    def _reports(self) -> frozenset[Place]:
+        """The last reports of other agents among recent messages."""
+        start = max(self.floor, len(self.view) - MOST_FOR_GUIDES)
+        reports = (step.result for step in reversed(steps_of(self.view, start)) if step.asks_agent)
+        return frozenset(islice(reports, MOST_REPORTS))
 
     @cached_property
     def _asked(self) -> frozenset[int]:
@@ -275,8 +292,9 @@ class Scene:
             covered = self.task.shown[1].covers if self.task.shown else ()
             known = (Item(name, one) for name in covered[-MOST_MESSAGES:] if (one := self.source(name)))
             self._with_files = [*known, *self.originals(self.task.view[self.floor :][-2 * MOST_MESSAGES :])]
-        asked = (claim.text[:LONGEST_REQUEST] for claim in (self.task.request, self.task.goal) if claim)
-        return passages(self._with_files, gone, Topics(self.view, asked))
+        asked = self.task.request or self.task.goal
+        about = (asked.text[:LONGEST_REQUEST],) if asked else ()
+        return passages(self._with_files, gone, Topics(self.view, about))
 
     @cached_property
     def unread(self) -> int:

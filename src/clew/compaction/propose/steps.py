@@ -38,6 +38,8 @@ class Stub(NamedTuple):
     """Another part that says as much or more."""
 
 
+_AGENTS = frozenset(("task", "agent", "dispatch_agent", "spawn_agent", "delegate"))
+"""Tools that ask another agent: each answer has findings of its own."""
 _ABOUT_RUN = ("description", "explanation", "justification", "timeout", "timeout_ms", "initial_wait")
 """Arguments of a command that say why it is run or how long it may take."""
 
@@ -71,6 +73,11 @@ class Step:
     def action(self) -> ToolAction:
         """What the call does."""
         return action_of(self.asked)
+
+    @property
+    def asks_agent(self) -> bool:
+        """Whether the call gives work to another agent, which answers with a report."""
+        return self.asked.name.lower() in _AGENTS
 
     @once
     def succeeded(self) -> bool:

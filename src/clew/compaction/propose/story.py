@@ -13,7 +13,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind
-from clew.compaction.propose.edits import edits
+from clew.compaction.propose.edits import edits, written_text
 from clew.compaction.propose.excerpt import NUMBERED_LINE, STRUCTURE, excerpt
 from clew.ledger.agent_findings import RankedFinding
 from clew.ledger.artifacts import Artifact
@@ -23,6 +23,9 @@ from clew.message import Cite, Message, ToolCall, ToolResult, Trust, message_num
 LEVELS = (8_000, 5_500, 4_000, 3_000, 2_200, 1_500, 1_100, 800, 560, 400, 280, 200)
 """Characters quoted of each request and report, highest level first. In steps of a third or so: with larger
 ones much of the room stays unused."""
+LONG_ASK = 2_000
+"""Characters of a past request that are quoted at most levels of detail: a longer one holds a log or a page
+that was pasted. Chosen by hand."""
 OLDEST_NOTE = 30
 """Messages between a plan or status of the agent and the recent messages after which it is out of date."""
 MOST_TURNS = 400
@@ -51,7 +54,8 @@ _STEP = re.compile(
 """How a sentence begins that announces a step; "I will …" may be an offer."""
 _OPENS_STEP = re.compile(f"{_STEP.pattern}|{_COURTESY.pattern}", re.IGNORECASE)
 """How a text begins that only announces one, unless it has a colon."""
-_TAG = re.compile(r"</?[\w-]+>")
+_SAYS_NOTHING = re.compile(r"</?[\w-]+>|[\W_]+")
+"""A tag, or the line between the head and the rows of a table."""
 _NUMBERED = re.compile(r"(?:#{1,6}\s+)?(?:\*\*)?\d{1,2}[.)]\s")
 """The beginning of a numbered point or heading."""
 _POINT = re.compile(r"(?:[-*•+]|\d{1,2}[.)]|\[[ x~]\])\s")
@@ -76,6 +80,13 @@ _OWN_FAULT = re.compile(
     re.IGNORECASE,
 )
 """A fault of what the agent itself did, which its next edit mostly repairs."""
+_POINTS_BACK = re.compile(
+    r"(?:(?:good|great|perfect|ok(?:ay)?|yes|so|and|now|ah)\b[,.!: ]+)*"
+    r"(?:it(?:[’']s| is| was)|this(?:[’']s| is| was| means)|that(?:[’']s| is| was| means)|they (?:are|were)"
+    r"|these (?:are|were)|the (?:issue|problem|cause|bug) is (?:clear|obvious|here|there|now|simple))\b",
+    re.IGNORECASE,
+)
+"""A sentence that says nothing without the one before it."""
 _CORRECTS = re.compile(
     r"\b(?:actually|in fact|turns out|i was (?:wrong|mistaken)|contrary to|not true|after all)\b",
     re.IGNORECASE,
@@ -112,7 +123,18 @@ class _ToldTurn(NamedTuple):
     asked: tuple[str, Trust] | None
     reported: tuple[str, Trust] | None
     length: int
-    """Characters of the longer one: at a level from this on, nothing of the turn is cut."""
+    """The level of detail, in characters, from which on nothing of the turn is cut."""
+
+
+def _longest_ask(level: int) -> int:
+    """Return the characters of a past request that are quoted at a level of detail."""
+    return min(level, max(LONG_ASK, level // 4))
+
+
+def _level_of_ask(text: str) -> int:
+    """Return the level of detail at which a past request is quoted whole."""
+    length = len(text.strip())
+    return length if length <= LONG_ASK else 4 * length
 
 
 class Story:
@@ -188,7 +210,7 @@ class Story:
     def _read(self, turn: Turn) -> _ToldTurn:
         asked = self._quote(turn.ask)
         reported = self._quote(turn.report) if turn.report else None
-        length = max(len(said[0].strip()) if said else 0 for said in (asked, reported))
+        length = max(_level_of_ask(asked[0]) if asked else 0, len(reported[0].strip()) if reported else 0)
         if asked and (not turn.asks or asked[1] < Trust.USER):
             asked = None
         return _ToldTurn(turn, asked, None if reported and announces(reported[0]) else reported, length)
@@ -205,7 +227,8 @@ class Story:
         claims = []
         if told.asked:
             text, trust = told.asked[0].strip(), told.asked[1]
-            short = text if len(text) <= level else excerpt(text, level)
+            most = _longest_ask(level)
+            short = text if len(text) <= most else excerpt(text, most)
             claims.append(Claim("", ClaimKind.USER, short, (told.turn.ask,), trust, short == text))
         if told.reported and told.turn.report:
             text, trust = told.reported
@@ -235,6 +258,8 @@ class Story:
             if said is None or (number < passed and _TROUBLE.search(said[0])):
                 continue
             if number < edited and _OWN_FAULT.search(said[0]):
+                continue
+            if _POINTS_BACK.match(said[0]):
                 continue
             if self._rejected and any(start < number < end for start, end in self._rejected):
                 continue
@@ -295,7 +320,8 @@ def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -
         part = message.parts[cite.part] if message and cite and cite.part < len(message.parts) else None
         if cite is None or not isinstance(part, ToolCall):
             continue
-        added = _telling_lines(list(islice(_added(part, artifact.name), MOST_ADDED)))
+        added = list(islice(_added(part, artifact.name), MOST_ADDED))
+        added = _definitions(added) if written_text(part.arguments) is not None else _telling_lines(added)
         if added and artifact.name in words(part):  # JSON writes a Windows path differently
             lines = "".join(f"\n+ {line}" for line in added)
             cites = (Cite(cite.message, cite.part),)
@@ -372,6 +398,11 @@ def _telling_lines(lines: list[str]) -> list[str]:
     weight = [0 if STRUCTURE.match(line) else 2 if _SAYS_LITTLE.match(line) else 1 for line in lines]
     best = sorted(range(len(lines)), key=lambda i: weight[i])
     return [lines[i] for i in sorted(best[:EDIT_LINES])]
+
+
+def _definitions(lines: list[str]) -> list[str]:
+    """Return the first lines of a new file that define something: other lines of it say little alone."""
+    return list(islice(filter(STRUCTURE.match, lines), EDIT_LINES))
 
 
 def _added(call: ToolCall, name: str) -> Iterator[str]:
@@ -514,7 +545,7 @@ def _runs(taken: set[int], apart: Collection[int]) -> list[tuple[int, int]]:
 def _weight(sentence: str, place: int, count: int) -> float:
     """Rate a sentence of a report: facts first, courtesies and questions last. Weights chosen by hand."""
     text = sentence.strip()
-    if len(text) < SHORTEST_SENTENCE or _COURTESY.fullmatch(text.lower()) or _TAG.fullmatch(text):
+    if len(text) < SHORTEST_SENTENCE or _COURTESY.fullmatch(text.lower()) or _SAYS_NOTHING.fullmatch(text):
         return -1.0
     if text.endswith(("?", ":", ":**")) or text.startswith("#") or _HEADING.fullmatch(text):
         return LEAD_IN  # or a question that the next turn answers

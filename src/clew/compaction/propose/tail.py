@@ -172,6 +172,8 @@ SHORT_RESULT = 40
 FAILED_TOKENS, FAILED_SHARE = 120, 0.04
 """The same of the newest run that failed, in a small room this share of it: what went wrong is what comes
 next. Chosen by hand."""
+REPORT_SHARE = 0.03
+"""Share of the room for the report of another agent: it says what a long search found. Chosen by hand."""
 DIFF_TOKENS = 200
 """The same of a diff in the running turn: the names of its files. A review is about them to its end."""
 DIFF_WITHIN = 1_000
@@ -266,6 +268,8 @@ class Fading(NamedTuple):
     """Parts of the running turn that say how to work; the last is the one that is followed."""
     failed: Collection[int] = ()
     """The indices of the messages with the newest run that failed."""
+    reports: Collection[Place] = ()
+    """The last reports of other agents that the agent asked."""
 
 
 def faded_sizes(
@@ -312,6 +316,8 @@ def _more_of(message: Message, place: Place, fading: Fading, room: int) -> int:
         return DIFF_TOKENS
     if place.message == fading.plan:
         return 0
+    if place in fading.reports:
+        return max(SHORT_RESULT, int(room * REPORT_SHARE))
     if place.message in fading.failed and result:
         return max(SHORT_RESULT, min(FAILED_TOKENS, int(room * FAILED_SHARE)))
     if place in fading.guides:

@@ -181,6 +181,24 @@ def event_from_row(ctx: Ctx, row: tuple[Any, ...], fetch: Callable[[str], bytes]
     return StoredEvent(seq, body_digest, event_hash, event)
 
 
+def snapshot_row(head: Head, body: JsonObject) -> dict[str, Any]:
+    """Return what is stored for a snapshot of a session at a head."""
+    text = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    checksum, content = pack(text)
+    return {**head._asdict(), "digest": digest(text), "checksum": checksum, "content": content}
+
+
+def snapshot_from_row(row: tuple[Any, ...] | None) -> tuple[Head, JsonObject] | None:
+    """Return the snapshot of a row; None if there is none or it cannot be read: it can be derived again."""
+    if row is None:
+        return None
+    seq, head_hash, *stored = row
+    try:
+        return Head(seq, head_hash), json.loads(unpack(*stored).decode("utf-8", "surrogatepass"))
+    except (StoreDamaged, ValueError):
+        return None
+
+
 PAGE = 256
 """Events read at a time: no transaction stays open while the caller handles one."""
 
@@ -281,27 +299,18 @@ class SqliteStore(Store, Snapshots):
 
     def save_snapshot(self, ctx: Ctx, head: Head, body: JsonObject) -> None:
         """Store a snapshot of the session at that head, replacing an earlier one."""
-        text = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        checksum, content = pack(text)
-        row = {"seq": head.seq, "hash": head.hash, "digest": digest(text), "checksum": checksum}
+        row = snapshot_row(head, body)
         with self._database.writing() as connection:
             key, _ = find_session(connection, ctx)
             if key is not None:
-                query = {**row, "session": key, "content": content}
-                connection.execute(statements()["keep_snapshot"], query)
+                connection.execute(statements()["keep_snapshot"], {**row, "session": key})
 
     def load_snapshot(self, ctx: Ctx) -> tuple[Head, JsonObject] | None:
         """Return the last snapshot; None if there is none or it cannot be read."""
         with self._database.reading() as connection:
             key, _ = find_session(connection, ctx)
             row = connection.execute(statements()["snapshot"], {"session": key}).fetchone()
-        if row is None:
-            return None
-        try:
-            body = json.loads(unpack(*row[2:]).decode("utf-8", "surrogatepass"))
-        except (StoreDamaged, ValueError):
-            return None  # it can be derived again
-        return Head(row[0], row[1]), body
+        return snapshot_from_row(row)
 
     # Inside --------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from clew.errors import ModelFailed, ModelRefused
 from clew.message import Json, JsonObject, Usage
 from clew.providers.anthropic import ANTHROPIC
-from clew.providers.anthropic.rules_models import FAMILIES, Sampling, family_of
+from clew.providers.anthropic.rules_walk import FAMILIES, Sampling, family_of
 from clew.providers.api import (
     THINKING_TOKENS,
     int_or_zero,

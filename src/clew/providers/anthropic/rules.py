@@ -10,9 +10,17 @@ from collections.abc import Iterator
 
 from clew.message import Json, JsonObject
 from clew.providers.anthropic.rules_content import CONTENT_RULES
-from clew.providers.anthropic.rules_models import ClaudeFamily, Sampling, known_family
 from clew.providers.anthropic.rules_turns import TURN_RULES
-from clew.providers.anthropic.rules_walk import Block, Inner, blocks, inner_blocks, turns
+from clew.providers.anthropic.rules_walk import (
+    Block,
+    ClaudeFamily,
+    Inner,
+    Sampling,
+    blocks,
+    inner_blocks,
+    known_family,
+    turns,
+)
 from clew.providers.rules import (
     CheckScope,
     RuleBook,

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from clew.message import JsonObject
-from clew.providers.anthropic.rules_models import known_family
 from clew.providers.anthropic.rules_walk import (
     CALL,
     RESULT,
@@ -20,6 +19,7 @@ from clew.providers.anthropic.rules_walk import (
     blocks,
     is_server_result,
     is_server_side,
+    known_family,
     turns,
 )
 from clew.providers.rules import RuleBook, RuleFinding, RuleLevel

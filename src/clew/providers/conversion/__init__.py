@@ -211,9 +211,7 @@ def _assign_roles(
             out.append(draft)
         else:
             conversion.lose(
-                (i, None),
-                Loss.ROLE,
-                f"the {draft.role} message became a user message, between tags",
+                (i, None), Loss.ROLE, f"the {draft.role} message became a user message, between tags"
             )
             out.append(DraftMessage(Role.USER, tuple(map(_tag_system, draft.pieces))))
     return out

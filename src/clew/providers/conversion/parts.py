@@ -31,12 +31,7 @@ from clew.message import (
     Unknown,
 )
 from clew.message.atoms import Place
-from clew.providers.conversion.targets import (
-    CallNames,
-    ConversionLoss,
-    ConversionOptions,
-    Target,
-)
+from clew.providers.conversion.targets import CallNames, ConversionLoss, ConversionOptions, Target
 from clew.providers.conversion.targets import ConversionLossKind as Loss
 from clew.providers.formats import WIRES
 from clew.providers.media import known_type

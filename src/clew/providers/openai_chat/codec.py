@@ -235,14 +235,7 @@ def _image(url: str | None, trust: Trust, native: Native) -> Media:
 def render_items(message: Message) -> list[Json]:
     """Write one message as one entry, or one for each tool result and one for the rest."""
     native = message.native
-    if (
-        native
-        and native.wire == NAME
-        and (
-            not isinstance(native.value, dict)  # was not an object, so no part of it can have changed
-            or _is_as_read(message, native.value)
-        )
-    ):
+    if native and native.wire == NAME and _is_as_read(message, native.value):
         return [native.value]
     items: list[Json] = [_render_answer(part) for part in message.results]
     rest = [part for part in message.parts if not isinstance(part, ToolResult)]
@@ -256,11 +249,13 @@ def render_items(message: Message) -> list[Json]:
     return items
 
 
-def _is_as_read(message: Message, entry: JsonObject) -> bool:
+def _is_as_read(message: Message, entry: Json) -> bool:
     """Return True if the same objects show that a message still says what its entry says; most do.
 
     False means nothing: writing the message field by field finds out.
     """
+    if not isinstance(entry, dict):
+        return True  # no part of it can have changed
     parts, calls = message.parts, entry.get("tool_calls")
     if len(parts) == 1 and isinstance(result := parts[0], ToolResult):
         same = result.native is message.native and result.call_id is entry.get("tool_call_id")

@@ -31,17 +31,16 @@ from clew.message import (
     Trust,
     Unknown,
 )
-from clew.providers.media import read_audio, read_file, read_url, write_audio, write_file, write_url
 from clew.providers.openai_responses.calls import (
     CALL_FIELDS,
     NAME,
     is_call,
     is_output,
     parse_call,
-    parse_chunk,
+    parse_content,
     parse_output,
     render_call,
-    render_chunk,
+    render_content,
     render_output,
 )
 from clew.providers.wire import (
@@ -52,10 +51,8 @@ from clew.providers.wire import (
     origin_and_trust,
     original_system,
     overlay,
-    read_content,
     same_wire,
     text_at,
-    write_content,
 )
 
 ROLES = frozenset({"user", "assistant", "system", "developer"})
@@ -83,13 +80,13 @@ def parse_item(item: Json) -> Message:
     if _is_message(item):
         role = _role(item)
         origin, trust = origin_and_trust(item, ROLES, role)
-        return Message(role, _parse_content(item.get("content"), trust), origin, native)
+        return Message(role, parse_content(item.get("content"), trust), origin, native)
     return _parse_other(item, native)
 
 
 def parse_system(value: Json) -> Message:
     """Read the ``instructions`` field."""
-    return Message(Role.SYSTEM, _parse_content(value, Trust.SYSTEM), native=Native(NAME, value))
+    return Message(Role.SYSTEM, parse_content(value, Trust.SYSTEM), native=Native(NAME, value))
 
 
 def _is_message(item: JsonObject) -> bool:
@@ -105,9 +102,9 @@ def _parse_other(item: JsonObject, native: Native) -> Message:
     """Read an item that is not a message: a call, an output, reasoning, a compaction, an approval."""
     kind = kind_of(item)
     if is_call(kind):
-        return Message(Role.ASSISTANT, parse_call(item, native, _parse_content), native=native)
+        return Message(Role.ASSISTANT, parse_call(item, native), native=native)
     if is_output(kind):
-        return Message(Role.TOOL, (parse_output(item, native, _parse_output),), native=native)
+        return Message(Role.TOOL, (parse_output(item, native),), native=native)
     if kind == "reasoning":
         return Message(Role.ASSISTANT, (_parse_reasoning(item, native),), native=native)
     if kind in ("compaction", "compaction_summary", "context_compaction"):
@@ -158,39 +155,6 @@ def _parse_approval(item: JsonObject, native: Native) -> Part:
     return Unknown(kind_of(item), native=native)
 
 
-def _parse_content(content: Json, trust: Trust) -> tuple[Part, ...]:
-    return read_content(content, trust, NAME, _parse_block)
-
-
-def _parse_output(output: Json, trust: Trust) -> tuple[Part, ...]:
-    if isinstance(output, dict):  # a screenshot is one block, not in a list
-        return (_parse_block(output, trust),)
-    return _parse_content(output, trust)
-
-
-def _parse_block(block: Json, trust: Trust) -> Part:
-    native = Native(NAME, block)
-    part = _parse_known(block, trust, native) if isinstance(block, dict) else None
-    return part or Unknown(kind_of(block), trust=trust, native=native)
-
-
-def _parse_known(block: JsonObject, trust: Trust, native: Native) -> Part | None:
-    match block:
-        case {"type": "input_text" | "output_text" | "text", "text": str(text)}:
-            return Text(text, trust=trust, native=native)
-        case {"type": "refusal", "refusal": str(text)}:
-            return Text(text, trust=trust, native=native)
-        case {"type": "input_image" | "computer_screenshot"} if only_texts(block, "image_url", "file_id"):
-            source, file_id = read_url(text_at(block, "image_url")), text_at(block, "file_id")
-            return Media("image", *source, file_id=file_id, trust=trust, native=native)
-        case {"type": "input_file"}:
-            return read_file(block, trust, native)
-        case {"type": "input_audio", "input_audio": dict(sound)}:
-            return read_audio(sound, trust, native)
-        case _:
-            return parse_chunk(block, trust, native)
-
-
 # Writing ---------------------------------------------------------------------------------------------
 
 
@@ -232,7 +196,7 @@ def _render_message(message: Message, parts: Sequence[Part], base: JsonObject | 
     role = Role.USER if message.role is Role.TOOL else message.role
     if same_wire(message.native, NAME) and message.native and message.native.value == message.text:
         return message.native.value  # the plain text of a whole input
-    fields: JsonObject = {"content": _render_content(parts, base.get("content") if base else None, role)}
+    fields: JsonObject = {"content": render_content(parts, base.get("content") if base else None, role)}
     if base is None:
         return {"role": role.value, **fields}
     if _role(base) is not role:
@@ -245,13 +209,13 @@ def _render_part(part: Part, message: Message) -> Iterator[Json]:
     match part:
         case ToolCall():
             shared = (r for r in message.results if r.server_side and r.native is part.native)
-            yield render_call(part, next(shared, None) if part.server_side else None, _render_output)
+            yield render_call(part, next(shared, None) if part.server_side else None)
         case ToolResult(server_side=True) if any(c.native is part.native for c in message.calls):
             pass  # written with its call, in one item
         case ToolResult(server_side=True, native=Native() as native) if native.wire == NAME:
             yield native.value  # its call was removed, but the item holds both
         case ToolResult():
-            yield render_output(part, _render_output)
+            yield render_output(part)
         case Thinking() | Compacted() | ApprovalRequest() | ApprovalAnswer():
             yield _render_other(part)
         case _:
@@ -295,54 +259,7 @@ def render_system(messages: Sequence[Message]) -> Json:
     """Write the ``instructions`` field as one text; a single unchanged message is written as it was read."""
     original = original_system(messages, NAME)
     parts = [part for message in messages for part in message.parts]
-    content = _render_content(parts, original, Role.SYSTEM)
+    content = render_content(parts, original, Role.SYSTEM)
     if not differs(original, content):
         return original
     return "\n\n".join(part.text for part in parts if isinstance(part, Text))
-
-
-def _render_output(parts: Sequence[Part], original: Json) -> Json:
-    if not isinstance(original, dict):
-        return _render_content(parts, original, Role.TOOL)
-    match _render_content(parts, None, Role.TOOL):
-        case [block]:
-            return block
-        case content:
-            return content
-
-
-def _render_content(parts: Sequence[Part], original: Json, role: Role) -> Json:
-    text_type = "output_text" if role is Role.ASSISTANT else "input_text"
-
-    def blocks(parts: Sequence[Part]) -> Iterator[Json]:
-        for part in parts:
-            yield from _render_block(part, text_type)
-
-    return write_content(parts, original, blocks)
-
-
-def _render_block(part: Part, text_type: str) -> Iterator[Json]:
-    base = native_object(part.native, NAME)
-    if isinstance(part, Text):
-        if base is not None and base.get("type") not in _TEXT_FIELDS:
-            yield from render_chunk(part, base)
-        else:
-            kind = text_at(base, "type") if base else None
-            yield overlay(base, {"type": kind or text_type, _TEXT_FIELDS.get(kind or "", "text"): part.text})
-    elif isinstance(part, Media):
-        yield base if base and _parse_block(base, part.trust) == part else _new_media_block(part)
-    elif part.native is not None and part.native.wire == NAME:
-        yield part.native.value
-
-
-_TEXT_FIELDS = {"input_text": "text", "output_text": "text", "text": "text", "refusal": "refusal"}
-"""The types of text blocks, each with the field that holds the text."""
-
-
-def _new_media_block(part: Media) -> JsonObject:
-    if part.kind == "image":
-        fields: JsonObject = {"image_url": write_url(part, "image/png"), "file_id": part.file_id}
-        return overlay(None, {"type": "input_image", **fields})
-    if part.kind == "audio":
-        return {"type": "input_audio", "input_audio": write_audio(part)}
-    return overlay(None, {"type": "input_file", **write_file(part)})

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 
 from clew.message import Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust
 from clew.transcripts.fields import name_of
@@ -47,6 +48,17 @@ def read(source: Source) -> Iterator[Record]:
         yield Problem(source.damage)
 
 
+class _Inside(Enum):
+    """What the lines that are being read belong to."""
+
+    TEXT = "text"
+    THOUGHT = "thought"
+    TOOL_USE = "tool use"
+    """Between tags."""
+    PLAIN_TOOL_USE = "plain tool use"
+    """The next heading ends it."""
+
+
 @dataclass(slots=True)
 class _MarkdownPage:
     """Reads a page line by line: the speaker, and whether a thought or a tool use is open."""
@@ -60,38 +72,37 @@ class _MarkdownPage:
     time: str | None = None
     since: int = 0
     entries: int = 0
-    tool: str | None = None
-    """The tool use that is being read..."""
-    is_plain: bool = False
-    """...and whether the next heading ends it instead of a tag."""
-    is_thought: bool = False
+    inside: _Inside = _Inside.TEXT
+    tool: str = ""
+    """The name of the tool, inside a tool use."""
     words: list[str] = field(default_factory=list)
+    """The lines that are being read."""
     parts: list[Part] = field(default_factory=list)
     """What the agent has said since the last entry."""
 
     def line(self, number: int, line: str) -> Iterator[Record]:
         """Read one line. Inside a tool use only its end counts, because it may quote such a page."""
-        if self.tool is not None and self.is_plain and self._ends_output(line):
+        if self.inside is _Inside.PLAIN_TOOL_USE and self._ends_output(line):
             self.words[:] = "\n".join(self.words).rstrip().removesuffix("\n---").split("\n")
-            yield from self._tool_use(self.tool)
-        if self.tool is not None:
-            if not self.is_plain and line.startswith((_TOOL_END, f"</details>{_TOOL_END}")):
-                yield from self._tool_use(self.tool)
-            else:
+            yield from self._tool_use()
+        match self.inside:
+            case _Inside.TOOL_USE if line.startswith((_TOOL_END, f"</details>{_TOOL_END}")):
+                yield from self._tool_use()
+            case _Inside.TOOL_USE | _Inside.PLAIN_TOOL_USE:
                 self.words.append(line)
-        elif self.is_thought and not self._is_next_speaker(line):
-            self.words.append(_THINK_END.sub("", line))
-            if _THINK_END.match(line):
-                self._add_thinking()
-        elif heading := _HEADING.fullmatch(line):
-            if self.is_thought:
-                self._add_thinking()
-            yield from self._finish_speaker()
-            yield from self._begin(heading, number)
-        elif self.role is None:
-            yield from self._head(line)
-        else:
-            self._open(line)
+            case _Inside.THOUGHT if not self._is_next_speaker(line):
+                self.words.append(_THINK_END.sub("", line))
+                if _THINK_END.match(line):
+                    self._add_thinking()
+            case _ if heading := _HEADING.fullmatch(line):
+                if self.inside is _Inside.THOUGHT:
+                    self._add_thinking()
+                yield from self._finish_speaker()
+                yield from self._begin(heading, number)
+            case _ if self.role is None:
+                yield from self._head(line)
+            case _:
+                self._open(line)
 
     def _is_next_speaker(self, line: str) -> bool:
         """Return True if a line ends an unclosed thought: a heading with a bracket, after a rule."""
@@ -110,12 +121,12 @@ class _MarkdownPage:
 
     def end(self) -> Iterator[Record]:
         """Yield what was said last."""
-        if self.tool is not None and self.is_plain:
-            yield from self._tool_use(self.tool)
-        if self.tool is not None or self.is_thought:
+        if self.inside is _Inside.PLAIN_TOOL_USE:
+            yield from self._tool_use()
+        elif self.inside is not _Inside.TEXT:
             yield Problem("the page ends inside a tool's use or a thought", self.since)
-            if self.tool is not None:
-                yield from self._tool_use(self.tool)
+            if self.inside is _Inside.TOOL_USE:
+                yield from self._tool_use()
             else:
                 self._add_thinking()
         yield from self._finish_speaker()
@@ -142,29 +153,26 @@ class _MarkdownPage:
 
     def _open(self, line: str) -> None:
         """Read a line of a message: text, or the start of a thought or of a tool use."""
-        tool = _TOOL.match(line)
-        if self.role is Role.ASSISTANT and tool:
+        if self.role is not Role.ASSISTANT:
+            self.words.append(line)
+            return
+        if tool := _TOOL.match(line):
+            self._open_tool_use(_Inside.TOOL_USE, tool)
+        elif (tool := _PLAIN_TOOL.match(line)) and not any(map(str.strip, self.words)):
+            self._open_tool_use(_Inside.PLAIN_TOOL_USE, tool)
+        elif line.startswith(_THINK):
             self._close_words()
-            self.tool, self.is_plain = tool[1], False
-            self.words.append(line[tool.end() :])
-        elif (plain := self._plain_tool(line)) is not None:
-            self._close_words()
-            self.tool, self.is_plain = plain[1], True
-            self.words.append(line[plain.end() :])
-        elif self.role is Role.ASSISTANT and line.startswith(_THINK):
-            self._close_words()
-            self.is_thought = True
+            self.inside = _Inside.THOUGHT
             self.words.append(line)
             if _THINK_END.search(line):
                 self._add_thinking()
         else:
             self.words.append(line)
 
-    def _plain_tool(self, line: str) -> re.Match[str] | None:
-        """Return the name of the tool if a text of the agent begins with this line and is a tool use."""
-        if self.role is not Role.ASSISTANT or any(map(str.strip, self.words)):
-            return None
-        return _PLAIN_TOOL.match(line)
+    def _open_tool_use(self, inside: _Inside, opening: re.Match[str]) -> None:
+        self._close_words()
+        self.inside, self.tool = inside, opening[1]
+        self.words.append(opening.string[opening.end() :])
 
     def _take_text(self) -> str:
         """Return the collected text without the line between two speakers, and clear it."""
@@ -178,22 +186,24 @@ class _MarkdownPage:
             self.parts.append(Text(text, trust=Trust.ASSISTANT))
 
     def _add_thinking(self) -> None:
-        self.is_thought = False
+        self.inside = _Inside.TEXT
         text = _TAGS.sub("", self._take_text()).strip()
         self.parts.append(Thinking(text, trust=Trust.ASSISTANT))
 
-    def _tool_use(self, tool: str) -> Iterator[Record]:
+    def _tool_use(self) -> Iterator[Record]:
         """Yield a tool use: the call with everything said before it, and the result."""
-        self.tool = None
+        self.inside = _Inside.TEXT
         body = self.words.copy()
         self.words.clear()
         arguments, output = _split(body)
         call_id = f"use-{self.entries}"
-        call = ToolCall(call_id, tool, {"text": _TAGS.sub("", arguments).strip()}, trust=Trust.ASSISTANT)
+        call = ToolCall(call_id, self.tool, {"text": _TAGS.sub("", arguments).strip()}, trust=Trust.ASSISTANT)
         yield self._entry(Message(Role.ASSISTANT, (*self.parts, call)))
         self.parts.clear()
         shown = (Text(output, trust=Trust.UNTRUSTED),) if output else ()
-        yield self._entry(Message(Role.TOOL, (ToolResult(call_id, shown, name=tool, trust=Trust.UNTRUSTED),)))
+        yield self._entry(
+            Message(Role.TOOL, (ToolResult(call_id, shown, name=self.tool, trust=Trust.UNTRUSTED),))
+        )
 
     def _finish_speaker(self) -> Iterator[Record]:
         """Yield what the speaker said up to the next heading."""

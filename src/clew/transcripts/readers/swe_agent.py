@@ -1,21 +1,38 @@
-"""SWE-agent: a ``.traj`` document whose ``history`` is the conversation.
+"""SWE-agent: a ``.traj`` document; and mini-swe-agent: a ``.traj.json`` document (``MINI``).
 
-If the model has no native tools, it writes a command as text and the next user message is the output: such a
-pair is read as a call of ``bash`` and its result (also for mini-swe-agent).
+SWE-agent's is ``{"history": [{"role": "assistant", "content": "…"}, …]}``, that of mini-swe-agent
+``{"info": {"mini_version": …}, "messages": [{"role": "assistant", "content": "…"}, …]}``. If the model has no
+native tools, it writes a command as text, in a block of ``bash``, and the next message in the user's role is
+the output: such a pair is read as a call of ``bash`` and its result.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
-from clew.message import Json, JsonObject, Message, Origin, Part, Role, Text, ToolCall, ToolResult, Trust
+from clew.message import (
+    Json,
+    JsonObject,
+    Message,
+    Origin,
+    Part,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    Trust,
+    Usage,
+)
 from clew.providers.openai_chat.codec import parse_item
-from clew.transcripts.fields import name_of, string
-from clew.transcripts.json_document import Element, outline, walk
+from clew.providers.openai_chat.codec import parse_item as parse_chat
+from clew.providers.openai_responses.codec import parse_item as parse_response_item
+from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
+from clew.transcripts.formats import ReaderPair
+from clew.transcripts.json_document import Element, Field, outline, walk
 from clew.transcripts.messages import relabel
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
@@ -131,3 +148,89 @@ def result_of(message: Message, call_id: str) -> Message:
     """Read an observation in the user's role as the result of a call."""
     parts: tuple[Part, ...] = tuple(replace(part, trust=Trust.UNTRUSTED) for part in message.parts)
     return Message(Role.TOOL, (ToolResult(call_id, parts, name="bash", trust=Trust.UNTRUSTED),))
+
+
+# mini-swe-agent ------------------------------------------------------------------------------------------
+
+_MINI = "mini-swe-agent"
+
+
+def _sniff_mini(source: Source) -> bool:
+    """Return True if the document says that mini-swe-agent wrote it."""
+    if source.is_directory:
+        return False
+    seen = outline(source)
+    text = string(seen.fields, "trajectory_format") or ""
+    return "mini_version" in mapping(seen.fields, "info") or text.startswith(_MINI)
+
+
+def _read_mini(source: Source) -> Iterator[Record]:
+    """Read a run."""
+    info: JsonObject = {}
+    run = _Run()
+    started = False
+    for piece in walk(source):
+        match piece:
+            case Field("info", dict() as result):
+                info = result
+            case Element("messages", index, value):
+                if not started:
+                    model = string(mapping(info, "config", "model"), "model_name")
+                    directory = string(mapping(info, "config", "environment"), "cwd")
+                    yield Start(
+                        name_of(source, ".traj.json", ".json"), _MINI, directory=directory, model=model
+                    )
+                    started = True
+                yield from run.records(value if isinstance(value, dict) else {}, index)
+            case Problem():
+                yield piece
+            case _:
+                pass
+
+
+@dataclass(slots=True)
+class _Run:
+    """Reads messages in order."""
+
+    waiting: str | None = None
+    """The call that the next message in the user's role answers."""
+    tasks: int = 0
+
+    def records(self, item: JsonObject, index: int) -> Iterator[Record]:
+        """Read one message; a reply of OpenAI's Responses API holds several items."""
+        extra, response = mapping(item, "extra"), mapping(item, "extra", "response")
+        time = time_of(extra.get("timestamp") or response.get("created"))
+        usage = _usage(mapping(response, "usage"))
+        if item.get("object") == "response":
+            for i, part in enumerate(objects(item.get("output"))):
+                yield Entry(parse_response_item(part), f"#{index}.{i}", index, time, string(item, "model"))
+            return
+        message = self._message({key: value for key, value in item.items() if key != "extra"}, index)
+        yield Entry(message, f"#{index}", index, time, string(response, "model"), usage)
+
+    def _message(self, item: JsonObject, index: int) -> Message:
+        """Return one message; a command in a reply becomes a call, the message after it the result."""
+        waiting, self.waiting = self.waiting, None
+        if "role" not in item:
+            return parse_response_item(item)
+        message = parse_chat(item)
+        if message.role is Role.ASSISTANT and not any(message.calls):
+            message = with_action(message, f"action-{index}")
+            self.waiting = next((call.call_id for call in message.calls), None)
+        elif message.role is Role.USER and waiting:
+            return result_of(message, waiting)
+        elif message.role is Role.USER:
+            # The first is the task. The others are from the harness: a refused reply, the end.
+            self.tasks += 1
+            return message if self.tasks == 1 else relabel(message, Origin.INJECTED)
+        return message
+
+
+def _usage(usage: JsonObject) -> Usage | None:
+    if not usage:
+        return None
+    cached = count(mapping(usage, "prompt_tokens_details"), "cached_tokens")
+    return Usage(count(usage, "prompt_tokens"), count(usage, "completion_tokens"), cached)
+
+
+MINI = ReaderPair(_sniff_mini, _read_mini)

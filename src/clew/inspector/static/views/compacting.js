@@ -5,7 +5,7 @@ import { act } from "../api.js";
 import { Status, Trust, Turn, html, number, plural, useAction } from "../ui.js";
 import { Kept, Lost } from "./report.js";
 
-export function Compacting({ session, by, from, done }) {
+export function Compacting({ session, from, done }) {
   const [focus, setFocus] = useState("");
   const [target, setTarget] = useState("");
   const [preview, setPreview] = useState(null);
@@ -23,7 +23,7 @@ export function Compacting({ session, by, from, done }) {
     <label>Down to, in tokens <input type="number" min="1" step="1" value=${target} placeholder="half" onInput=${(event) => setTarget(event.target.value)} /></label>
     <p class="row"><button class="main" disabled=${action.busy}>Preview</button><button type="button" disabled=${action.busy} onClick=${compact}>Compact now</button></p>
     <p class="quiet small">Starts from ${from === "now" ? "what the model sees now" : "the whole conversation, also what the tool's own compactions took out of the view"}. A preview changes nothing; a compaction can be undone.</p>
-    <p class="quiet small">${by ? `Written by ${by}, and checked; if it fails, by code.` : "Written by code, without a model, and checked."}</p>
+    <p class="quiet small">Written by code, without a model, and checked.</p>
     <${Status} result=${action.result} busy=${action.busy} />
     ${preview && html`<${Preview} session=${session} preview=${preview} look=${look} />`}
   </form>`;

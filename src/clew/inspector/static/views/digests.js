@@ -35,7 +35,7 @@ function Page({ session, past, name, claim, done }) {
       ${past.refused.map((one) => html`<p class="problem small">✗ refused ${clock(one.time)}: ${one.reason}</p>`)}
     </section>
     <div class="digest">
-      ${open && html`<${Compacting} session=${session} by=${past.by_model} from=${past.preview_from} done=${() => {
+      ${open && html`<${Compacting} session=${session} from=${past.preview_from} done=${() => {
         show(false);
         done();
       }} />`}

@@ -104,7 +104,7 @@ function Pin({ session, pin, run, busy }) {
   if (editing !== null) return html`<${EditForm} label=${`the rule ${pin.id}`} text=${editing} change=${edit} save=${save} busy=${busy} />`;
   return html`<span class="ref">${pin.id}</span> <q>${pin.quote}</q> <${Trust} trust=${pin.trust} />
     ${pin.source ? html`<${Turn} session=${session} id=${pin.source} />` : html`<span class="quiet">by hand</span>`}
-    <span class="quiet">${pin.certainty}: ${pin.because}${pin.certain ? "" : ` · uncertain, still in force: ${pin.why}`}</span>
+    <span class="quiet">${pin.certainty}: ${pin.because}${pin.judgement ? ` · ${pin.judgement}` : ""}${pin.certain ? "" : ` · uncertain, still in force: ${pin.why}`}</span>
     <span class="row"><button class="small" onClick=${() => edit(pin.quote)} aria-label="edit rule ${pin.id}">Edit</button>
     <button class="small" disabled=${busy} onClick=${revoke} aria-label="revoke rule ${pin.id}">Revoke</button></span>`;
 }

@@ -45,9 +45,7 @@ function Hit({ session, hit, best }) {
     <p class="excerpt">${hit.text}</p>`;
 }
 
-// A hit of this session is a link.
 function Found({ session, hit }) {
-  if (hit.session !== session) return html`<span class="ref">${hit.ref} of ${hit.session}</span>`;
   if (/^m\d+$/.test(hit.ref)) return html`<a class="turn" href=${address(session, hit.ref)}>${hit.ref}</a>`;
   const [digest] = hit.ref.split(".");
   if (/^d\d+$/.test(digest)) return html`<a class="turn" href=${address(session, "digests", digest, hit.ref)}>${hit.ref}</a>`;

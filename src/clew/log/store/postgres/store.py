@@ -5,15 +5,13 @@ Bodies are laid out as in the SQLite store: long texts apart from their events, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple, Self
 
 from clew.errors import DuplicateEvent, NotFound, StoreDamaged
-from clew.log import ABOUT, EncodedEvent, chain, digest, encode, root
+from clew.log import ABOUT, EncodedEvent, chain, encode, root
 from clew.log.protocol import (
     Ctx,
     Event,
@@ -36,6 +34,8 @@ from clew.log.store.sqlite import (
     marks,
     pack,
     session_seal,
+    snapshot_from_row,
+    snapshot_row,
     unpack,
 )
 from clew.message import JsonObject
@@ -172,18 +172,12 @@ class PostgresStore(Store, Snapshots, ReadsPositions):
 
     def save_snapshot(self, ctx: Ctx, head: Head, body: JsonObject) -> None:
         """Store a snapshot of the session at that head, replacing an earlier one."""
-        text = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        checksum, content = pack(text)
-        row = {"digest": digest(text), "checksum": checksum, "content": content, **head._asdict()}
-        self.connections.fetch(ctx.workspace, _named("keep_snapshot", ctx, **row))
+        self.connections.fetch(ctx.workspace, _named("keep_snapshot", ctx, **snapshot_row(head, body)))
 
     def load_snapshot(self, ctx: Ctx) -> tuple[Head, JsonObject] | None:
         """Return the last snapshot; None if there is none or it cannot be read."""
         (rows,) = self.connections.fetch(ctx.workspace, _named("snapshot", ctx))
-        for seq, head_hash, *stored in rows:
-            with suppress(StoreDamaged, ValueError):  # it can be derived again
-                return Head(seq, head_hash), json.loads(unpack(*stored).decode("utf-8", "surrogatepass"))
-        return None
+        return snapshot_from_row(rows[0] if rows else None)
 
     # Forgetting ----------------------------------------------------------------------------------------
 

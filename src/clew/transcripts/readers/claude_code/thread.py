@@ -48,7 +48,8 @@ class SideFolder:
         stem = name.removesuffix(".jsonl")
         folder = source.path.parent / stem if source.path and stem and stem != name else None
         self._folder = folder if folder is not None and folder.is_dir() else None
-        self._agents = dict(self._find_agents())
+        files = sorted((self._folder / "subagents").rglob("agent-*.jsonl")) if self._folder else []
+        self._agents = {file.stem.removeprefix("agent-"): file for file in files if self._is_inside(file)}
 
     def original(self, result: ToolResult) -> ToolResult | None:
         """Return a result with the output that was moved out of it; None if it was not moved, or is lost."""
@@ -73,12 +74,6 @@ class SideFolder:
     def has_agent(self, agent_id: str) -> bool:
         """Return True if a sub-agent has its own file."""
         return agent_id in self._agents
-
-    def _find_agents(self) -> Iterator[tuple[str, Path]]:
-        if self._folder is not None:
-            for path in sorted((self._folder / "subagents").rglob("agent-*.jsonl")):
-                if self._is_inside(path):
-                    yield path.stem.removeprefix("agent-"), path
 
     def _is_inside(self, path: Path) -> bool:
         """Return True if a path is a regular file inside the folder, after resolving links."""

@@ -1,0 +1,53 @@
+"""The model's last text since the user spoke, and what it means for open work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from clew.ledger.loop import Loop, LoopKind
+from clew.message import Cite
+
+
+@dataclass(slots=True)
+class LastReply:
+    """What the model said since the user last spoke; a new one for each of the user's messages.
+
+    It is one of three: a report (``report``), which closes what was open when the user speaks again; a
+    statement after which the model went on working (``stated``), which answers questions; or a promise, a
+    refusal or "ok" (``settles_nothing``), which puts off what was open. A call after a text shows that the
+    model went on working, so that the text is no report.
+    """
+
+    report: Cite | None = None
+    """The model's last text, until a call follows it."""
+    left: list[Loop] = field(default_factory=list)
+    """The parts of requests that the report leaves out."""
+    asked: list[Loop] = field(default_factory=list)
+    """The questions at the end of that text..."""
+    asked_about: list[str] = field(default_factory=list)
+    """...and the stems of the words around them."""
+    settles_nothing: bool = False
+    """The last text only acknowledged, promised or refused, and no call followed it."""
+    stated: Cite | None = None
+    """The last statement, even if calls followed it."""
+    stated_stems: list[str] = field(default_factory=list)
+    """Stems of its words, if a question of the user is open."""
+
+    def continue_working(self) -> None:
+        """Note that a call followed: the last text is no report, and its questions do not wait."""
+        self.report, self.settles_nothing = None, False
+        self.left, self.asked = [], []
+
+    def closes(self, loop: Loop) -> bool:
+        """Return True if the report closes an item."""
+        return self.report is not None and is_before(loop, self.report)
+
+    def without(self, id_: str) -> None:
+        """Remove an item that was closed by hand."""
+        self.left = [part for part in self.left if part.id != id_]
+        self.asked = [question for question in self.asked if question.id != id_]
+
+
+def is_before(loop: Loop, report: Cite) -> bool:
+    """Return True if a report may close an item: all that was opened before it, not what it announces."""
+    return loop.kind is not LoopKind.ASKED and loop.source.message != report.message

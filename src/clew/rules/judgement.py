@@ -1,0 +1,143 @@
+"""What a model said about sentences of the user: which are rules, and which rules later words ended.
+
+A model answers by number only. ``Pins.judge`` applies a judgement, and is the only place where a model's word
+changes a rule. The log records a judgement, and it is replayed without asking the model again::
+
+    {"by": "anthropic/claude-sonnet-4-5", "prompt": "judge-1", "upto": 41, "asked": 57,
+     "judged": [{"rule": {"quote": …, "source": …}, "is": "request"}],
+     "added": [{"message": "m3", "rule": {…}}],
+     "ended": [{"rule": {"quote": …, "source": …}, "by": ["m9", 0, 0, 31]}]}
+
+Sentences that are no rule and were none before are only counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from clew.errors import StoreDamaged
+from clew.message import Cite, Item, JsonObject, Message, message_number
+from clew.message.patterns import lazy_pattern
+from clew.rules.findings import (
+    findings_from_json,
+    findings_to_json,
+    is_of_user,
+    ref_from_json,
+    ref_to_json,
+)
+from clew.rules.rule import Rule, RuleRef, Span, Verdict
+
+MessageNamed = Callable[[str], Message | None]
+"""Return a message of the session by its id; None if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The answer of a model about sentences of the user, checked by code."""
+
+    by: str
+    """The model."""
+    prompt: str
+    """The version of the prompt."""
+    upto: int
+    """The number of the last message that it was asked about; these are not asked about again."""
+    asked: int
+    """How many sentences it was asked about."""
+    judged: tuple[tuple[RuleRef, Verdict], ...] = ()
+    """What it said about rules that were found without it."""
+    added: tuple[Rule, ...] = ()
+    """Sentences that it calls standing rules and that were not found."""
+    ended: tuple[tuple[RuleRef, Cite], ...] = ()
+    """Rules, and the later words of the user that end them."""
+
+
+_PROTECTED = lazy_pattern(
+    r"""
+      \b(?:secrets?|credentials?|passw\w*|tokens?|sensitive|personal\ data|\.env       # secrets
+        |(?:api|private|access)[\ _-]?keys?
+        |geheim\w*|mots?\ de\ passe|contraseñ\w*|senhas?|wachtwoord\w*|парол\w*
+        |delet\w*|drop(?![\ -]?down)|truncate|wipe\w*|rm|destroy\w*|erase\w*           # deletion
+        |lösch\w*|supprim\w*|effac\w*|borr[ae]\w*|elimin\w*|cancella\w*|apag\w*|verwijder\w*|usu[nń]\w*|удал\w*
+        |(?:force[\ _-]?)?push\w*|pousse\w*|пуш\w*                                     # pushing
+        |(?:to|on|into|from)\ (?:main|master)
+        |deploy\w*|déploy\w*|despleg\w*|releas\w*|publish\w*|veröffentlich\w*|деплой\w*  # production
+        |prod|production|produktion|producción|produção|produzione|productie|прод(?:акш\w*)?
+      )\b
+    | \w_(?:PASSWORD|TOKEN|SECRET|KEY)\b
+    | [删刪]除|密[码碼钥鑰]|推送|部署|生[产產]环境|[线線]上
+    | 削除|パスワード|本番|デプロイ|삭제|비밀번호|배포|운영\ ?서버
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def is_protected(rule: Rule) -> bool:
+    """Whether a rule is about secrets, deletion, pushing or production: a model alone never ends it."""
+    return _PROTECTED.search(f"{rule.lead} {rule.quote}") is not None
+
+
+# As JSON ---------------------------------------------------------------------------------------------
+
+
+def judgement_to_json(judgement: Judgement) -> JsonObject:
+    """Return a judgement as the body of its event."""
+    judged: list[Any] = [
+        {"rule": ref_to_json(rule), "is": verdict.value} for rule, verdict in judgement.judged
+    ]
+    added: list[Any] = [
+        {"message": rule.source.message, "rule": findings_to_json((rule,), 0, 0)[0]}
+        for rule in judgement.added
+        if rule.source
+    ]
+    ended: list[Any] = [{"rule": ref_to_json(rule), "by": [*by]} for rule, by in judgement.ended]
+    about: JsonObject = {
+        "by": judgement.by,
+        "prompt": judgement.prompt,
+        "upto": judgement.upto,
+        "asked": judgement.asked,
+    }
+    return {**about, "judged": judged, "added": added, "ended": ended}
+
+
+def judgement_from_json(body: JsonObject, message_named: MessageNamed) -> Judgement:
+    """Read back a judgement; ``StoreDamaged`` if it adds or ends a rule by other words than the user's."""
+    value: dict[str, Any] = body
+    try:
+        return Judgement(
+            by=str(value["by"]),
+            prompt=str(value["prompt"]),
+            upto=int(value["upto"]),
+            asked=int(value["asked"]),
+            judged=tuple((ref_from_json(one["rule"]), Verdict(one["is"])) for one in value["judged"]),
+            added=tuple(_added(one, message_named) for one in value["added"]),
+            ended=tuple(_ended(one, message_named) for one in value["ended"]),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as cause:
+        raise StoreDamaged(f"the judgement of rules is malformed ({cause!r})") from cause
+
+
+def _added(value: Any, message_named: MessageNamed) -> Rule:  # noqa: ANN401  # JSON on its way in
+    item = _item(str(value["message"]), message_named)
+    (rule,) = findings_from_json([value["rule"]], item)
+    if not isinstance(rule, Rule) or not is_of_user(item, rule.span):
+        raise StoreDamaged(f"a sentence that was judged a rule is not the user's in message {item.id}")
+    return rule
+
+
+def _ended(value: Any, message_named: MessageNamed) -> tuple[RuleRef, Cite]:  # noqa: ANN401  # JSON on its way in
+    message, *place = value["by"]
+    span = Span(*map(int, place))
+    item = _item(str(message), message_named)
+    if not is_of_user(item, span):
+        raise StoreDamaged(f"the words that are to end a rule are not the user's in message {item.id}")
+    return ref_from_json(value["rule"]), Cite(item.id, *span)
+
+
+def _item(name: str, message_named: MessageNamed) -> Item:
+    message = message_named(name) if message_number(name) else None
+    if message is None:
+        raise StoreDamaged(f"there is no message {name[:20]!r}")
+    return Item(name, message)
