@@ -126,7 +126,7 @@ def deleted_files(done: Sequence[ToolExchange]) -> list[str]:
     for exchange in done:
         if exchange.failed:
             continue
-        removed = {PurePosixPath(path).name: path for path in _removed(exchange.call)}
+        removed = {PurePosixPath(path).name: path for path in _removed_paths(exchange.call)}
         gone |= removed
         written = exchange.call.input_text
         for name in [name for name in gone if name in written and name not in removed]:
@@ -143,7 +143,7 @@ def _is_written(call: ToolCall, name: str) -> bool:
     return re.search(rf"{_WRITING}{re.escape(name)}(?![\w.-])", text) is not None
 
 
-def _removed(call: ToolCall) -> Iterator[str]:
+def _removed_paths(call: ToolCall) -> Iterator[str]:
     text = with_forward_slashes(call.input_text if call.input is None else "\n".join(_strings(call)))
     for match in _PATCHED_AWAY.finditer(text):
         yield match[1]
@@ -188,7 +188,7 @@ def states_goal(settled: FinishedWork, view: SummaryLayout) -> bool:
 
 def presents_finished(settled: FinishedWork, view: SummaryLayout) -> list[str]:
     """Return the finished requests and tasks that the view lists as open, or as the goal."""
-    lines = _listed(view, OPEN)
+    lines = _lines_under(view, OPEN)
     presented = [turn.asked for turn in settled.finished if any(_states(line, turn.asked) for line in lines)]
     presented += [text for text in settled.ended if any(line.share(text) >= SAME_SHARE for line in lines)]
     if settled.goals and not states_goal(settled, view):
@@ -203,7 +203,7 @@ def presents_finished(settled: FinishedWork, view: SummaryLayout) -> list[str]:
     return list(dict.fromkeys(presented))
 
 
-def _listed(view: SummaryLayout, titles: re.Pattern[str]) -> list[Survival]:
+def _lines_under(view: SummaryLayout, titles: re.Pattern[str]) -> list[Survival]:
     """Return the lines of such sections that do not say themselves that something is over."""
     lines = (line for section in view.under(titles) for line in section.lines)
     return [Survival(plain(bare(line))) for line in lines if not DONE.search(line)]
@@ -220,7 +220,7 @@ def _is_reported(turn: EvalTurn, flat: str) -> bool:
 
 def presents_overruled(settled: FinishedWork, view: SummaryLayout) -> list[str]:
     """Return the overruled sentences that the view lists among what holds."""
-    lines = _listed(view, VALID)
+    lines = _lines_under(view, VALID)
     return [text for text in settled.overruled if any(line.share(text) >= SAME_SHARE for line in lines)]
 
 

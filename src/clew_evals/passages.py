@@ -1,4 +1,8 @@
-"""What a message says, as the measure reads it: who speaks, and plain text with nothing escaped."""
+"""What a message says, as the measure reads it: who speaks, and plain text with nothing escaped.
+
+Of a tool result the line numbers are taken off (``12→x = 1``), a call's ``{"path": "a.py"}`` is read as
+``path: a.py``, and Windows paths are written with slashes.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +85,7 @@ def text_of(part: Part) -> str:
             return with_forward_slashes(_LINE_NUMBER.sub(" ", part.text))
         case ToolCall():
             data = part.input
-            return with_forward_slashes(part.input_text if data is None else "\n".join(_said(data, "")))
+            return with_forward_slashes(part.input_text if data is None else "\n".join(_json_lines(data, "")))
         case Text() | Thinking():
             return with_forward_slashes(part.text)
         case Compacted(text=text):
@@ -90,13 +94,13 @@ def text_of(part: Part) -> str:
             return ""
 
 
-def _said(value: Json, key: str) -> Iterator[str]:
+def _json_lines(value: Json, key: str) -> Iterator[str]:
     if isinstance(value, dict):
         for name, child in value.items():
-            yield from _said(child, name)
+            yield from _json_lines(child, name)
     elif isinstance(value, list):
         for child in value:
-            yield from _said(child, key)
+            yield from _json_lines(child, key)
     elif value is not None:
         yield f"{key}: {value}" if key else str(value)
 

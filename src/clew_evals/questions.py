@@ -50,7 +50,7 @@ def questions_of(before: Readable, is_common: Callable[[str], bool]) -> list[Rea
             continue
         if isinstance(passage.part, ToolCall):
             continue
-        for question in _asked(passage):
+        for question in _questions_in(passage):
             if not is_common(question.answer):
                 by_answer[question.answer] = question  # what was said last holds
     drawn = list(by_answer.values())
@@ -58,7 +58,7 @@ def questions_of(before: Readable, is_common: Callable[[str], bool]) -> list[Rea
     return sorted(drawn[:MOST_QUESTIONS], key=lambda question: question.turn)
 
 
-def _asked(passage: ReadablePassage) -> Iterator[ReaderQuestion]:
+def _questions_in(passage: ReadablePassage) -> Iterator[ReaderQuestion]:
     for sentence in _SENTENCE.finditer(passage.text):
         text = sentence[0].strip()
         values = spot(text) if len(text) <= LONGEST else []

@@ -173,7 +173,7 @@ def cuts_of(
     session: Transcript, set_name: str, shares: Sequence[float] = CUT_SHARES, least: int = LEAST_TOKENS
 ) -> Iterator[Cut]:
     """Yield the cuts of a session, none behind its tool's own first compaction: that part is not whole."""
-    items = _named(_until_first_compaction(session))
+    items = _numbered_items(_until_first_compaction(session))
     sizes = [COUNTER.count(item.message) for item in items]
     total = sum(sizes)
     if total < least:
@@ -198,12 +198,12 @@ def compactions_of(session: Transcript, set_name: str) -> Iterator[CutCompaction
     """Yield the tool's own compactions, in order."""
     earlier_summary = 0  # messages of the compaction before, which are not new
     for compaction in tool_compactions(session):
-        items = _named(compaction.before)
+        items = _numbered_items(compaction.before)
         first = system_prefix([item.message for item in items])
-        later = _named(compaction.after, start=len(items) + 1)
+        later = _numbered_items(compaction.after, start=len(items) + 1)
         ids = frozenset(compaction.boundary.keeps)
         kept = [item for entry, item in zip(compaction.before, items, strict=True) if entry.id in ids]
-        left = (*_named(compaction.summary, prefix="s"), *kept)
+        left = (*_numbered_items(compaction.summary, prefix="s"), *kept)
         new = len(compaction.before) - earlier_summary
         yield CutCompaction(
             cut=Cut(session.id, set_name, session.format, items[:first], items[first:], at=1.0, later=later),
@@ -225,6 +225,6 @@ def _until_first_compaction(session: Transcript) -> list[Entry]:
     return [entry for entry in session.entries if entry.sidechain is None and entry.id not in gone]
 
 
-def _named(entries: Sequence[Entry], start: int = 1, prefix: str = "m") -> tuple[Item, ...]:
+def _numbered_items(entries: Sequence[Entry], start: int = 1, prefix: str = "m") -> tuple[Item, ...]:
     """Return the messages as items with the names m1, m2 and so on."""
     return tuple(Item(f"{prefix}{n}", entry.message) for n, entry in enumerate(entries, start=start))

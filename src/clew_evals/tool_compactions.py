@@ -217,12 +217,12 @@ def loss_sentences(own: OwnCompactions) -> Iterator[str]:
         after = _mean([loss.tokens_after for loss in judged])
         tools = ", ".join(dict.fromkeys(loss.format for loss in judged))
         yield f"{before:,.0f} tokens became {after:,.0f} each time ({tools}; {len(judged)} judged)."
-        yield from _gone(judged)
+        yield from _loss_totals(judged)
     for why, number in Counter(loss.why for loss in own.unjudged).items():
         yield f"Not judged: {number}, because {why}."
 
 
-def _gone(judged: Sequence[ToolLoss]) -> Iterator[str]:
+def _loss_totals(judged: Sequence[ToolLoss]) -> Iterator[str]:
     values = sum(loss.asked.values for loss in judged)
     lost = sum(not probe.refetched for loss in judged for probe in loss.values)
     ours = sum(round((1 - (loss.ours.retained or 0.0)) * loss.asked.values) for loss in judged)

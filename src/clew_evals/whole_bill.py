@@ -101,7 +101,7 @@ def bills_of(session: Transcript, *, window: int | None = None, policy: Policy =
     requests = list(session_requests(session))
     if not requests:
         return None
-    real = _as_it_was(requests)
+    real = _real_prompts(requests)
     named = dict.fromkeys(request.model.id for request in requests)
     window = window or _tool_window(requests, real, policy)
     return Bills(
@@ -110,16 +110,16 @@ def bills_of(session: Transcript, *, window: int | None = None, policy: Policy =
         requests=len(requests),
         reported=sum(request.usage is not None for request in requests),
         priced=all(request.model.input_price is not None for request in requests),
-        as_it_was=_billed(requests, real, compactions=sum(bool(item.compacted) for item in requests)),
-        uncompacted=_uncompacted(requests, real),
-        with_clew=_with_clew(requests, real, messages, window, policy),
+        as_it_was=_add_up(requests, real, compactions=sum(bool(item.compacted) for item in requests)),
+        uncompacted=_bill_uncompacted(requests, real),
+        with_clew=_bill_with_clew(requests, real, messages, window, policy),
     )
 
 
 # As it was -------------------------------------------------------------------------------------------
 
 
-def _as_it_was(requests: Sequence[SessionRequest]) -> list[_Prompt]:
+def _real_prompts(requests: Sequence[SessionRequest]) -> list[_Prompt]:
     """Return the prompts as they were: reported, or estimated as if the cache had worked."""
     scale = _token_scale(requests)
     prompts: list[_Prompt] = []
@@ -222,15 +222,15 @@ class _Replay:
         return 1.0 if request.warm else 0.0
 
 
-def _uncompacted(requests: Sequence[SessionRequest], real: Sequence[_Prompt]) -> SessionBill:
+def _bill_uncompacted(requests: Sequence[SessionRequest], real: Sequence[_Prompt]) -> SessionBill:
     """Bill the session as if its tool had never compacted it."""
     replay = _Replay(_token_scale(requests))
     for number, request in enumerate(requests):
         replay.send(request, real[number], real[number - 1] if number else None)
-    return _billed([replace(request, compacted=None) for request in requests], replay.prompts)
+    return _add_up([replace(request, compacted=None) for request in requests], replay.prompts)
 
 
-def _with_clew(
+def _bill_with_clew(
     requests: Sequence[SessionRequest],
     real: Sequence[_Prompt],
     messages: Sequence[Message],
@@ -262,7 +262,7 @@ def _with_clew(
             previous, compactions = tried, compactions + 1
             replay.prompts.pop()
             replay.send(request, real[number], before, replay.scale.request_tokens(tried.tokens_after))
-    bill = _billed(
+    bill = _add_up(
         [replace(request, compacted=None) for request in requests], replay.prompts, compactions=compactions
     )
     return replace(bill, refused=refused)
@@ -295,7 +295,7 @@ def _tool_window(requests: Sequence[SessionRequest], real: Sequence[_Prompt], po
 # Prices ----------------------------------------------------------------------------------------------
 
 
-def _billed(
+def _add_up(
     requests: Sequence[SessionRequest], prompts: Sequence[_Prompt], *, compactions: int = 0
 ) -> SessionBill:
     """Add up what the prompts, the replies and the tool's summaries cost."""

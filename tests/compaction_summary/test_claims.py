@@ -13,10 +13,10 @@ from clew.compaction.propose.summary.claims import (
     LONGEST_CLAIM,
     WrittenClaim,
     claims_of,
+    claims_that_fit,
     distinct,
-    fitted,
-    settled,
     sources_of,
+    without_open_steps,
 )
 from clew.message import Cite, Item, Role, Trust, text_message
 from tests.compaction_summary.scene import COUNTER, DIGEST_ITEM, EARLIER, INJECTION, SPAN, outline
@@ -239,7 +239,7 @@ def test_a_claim_that_is_too_long_ends_with_a_sentence_or_a_word():
 
 def test_what_a_portion_left_open_may_be_done_by_now():
     claims = [fact("a", ClaimKind.OPEN), fact("b", ClaimKind.NEXT), fact("c", ClaimKind.ERROR)]
-    assert list(settled(claims)) == [fact("a"), fact("c", ClaimKind.ERROR)]
+    assert list(without_open_steps(claims)) == [fact("a"), fact("c", ClaimKind.ERROR)]
 
 
 def test_a_claim_that_says_again_what_is_known_or_was_said_is_left_out():
@@ -255,6 +255,6 @@ def test_where_there_is_no_room_for_all_the_kinds_that_code_keeps_go_first_and_t
         fact("A new fact about the port of the server", ClaimKind.FACT),
     ]
     cost = COUNTER.count_text(claims[0].text) + 6
-    assert fitted(claims, 10 * cost, COUNTER) == tuple(claims)
-    assert fitted(claims, 2 * cost + 4, COUNTER) == (claims[1], claims[3])
-    assert fitted(claims, 3, COUNTER) == ()
+    assert claims_that_fit(claims, 10 * cost, COUNTER) == tuple(claims)
+    assert claims_that_fit(claims, 2 * cost + 4, COUNTER) == (claims[1], claims[3])
+    assert claims_that_fit(claims, 3, COUNTER) == ()

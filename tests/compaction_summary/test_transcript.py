@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 from clew.compaction.propose.summary.prompt import transcript_ask
 from clew.compaction.propose.summary.transcript import (
     Portion,
+    escape_marks,
     fenced,
-    freed,
-    held,
     message_pieces,
     nonce,
     pieces_of,
     portions,
     read_fence,
     read_marks,
+    unescape_marks,
 )
 from clew.message import Item, Message, Role, Text, ToolCall, Trust, words
 from clew.testing import shown_messages
@@ -99,17 +99,17 @@ def test_an_earlier_digest_is_shown_line_by_line_without_what_is_said_anyway():
     ],
 )
 def test_what_looks_like_a_mark_or_a_tag_gets_a_backslash(said: str, shown_messages: str):
-    assert held(said) == shown_messages
-    assert freed(shown_messages) == said
+    assert escape_marks(said) == shown_messages
+    assert unescape_marks(shown_messages) == said
 
 
 def test_half_a_character_is_shown_as_one_that_cannot_be_read():
-    assert held("a\ud800b\udcffc") == "a\ufffdb\ufffdc"
+    assert escape_marks("a\ud800b\udcffc") == "a\ufffdb\ufffdc"
 
 
 @given(hostile | st.text())
 def test_what_was_held_comes_back(text: str):
-    assert freed(held(text)) == text
+    assert unescape_marks(escape_marks(text)) == text
 
 
 @given(st.lists(hostile | st.text(), min_size=1, max_size=5))
@@ -149,7 +149,7 @@ def test_the_fence_has_another_name_for_other_words():
 
 @pytest.mark.parametrize("text", ["\\" * 200_000, "<" + " " * 200_000, "[" * 200_000, "[x " * 70_000])
 def test_holding_takes_time_in_proportion_whatever_the_text(text: str):
-    assert freed(held(text)) == text
+    assert unescape_marks(escape_marks(text)) == text
 
 
 def test_marks_are_read_without_a_fence_too():

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from clew.compaction.bill import ModelBill, count_calls
 from clew.compaction.decide import DecidedCompaction, Writer
 from clew.compaction.propose.ladder import outline
-from clew.compaction.propose.summary.transcript import fenced, held, nonce
+from clew.compaction.propose.summary.transcript import escape_marks, fenced, nonce
 from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded, ModelError
 from clew.message import Cite, Item, JsonObject, Trust, message_number
@@ -155,7 +155,7 @@ def _cut(text: str, *, head: bool) -> str:
 
 def _line(text: str) -> str:
     """Return a text on one line; nothing in it can look like a tag of the fence."""
-    return held(" ".join(text.split()))
+    return escape_marks(" ".join(text.split()))
 
 
 @cache

@@ -228,7 +228,7 @@ def preview_task(task: CompactionTask | None) -> DecidedCompaction | None:
     if task is None:
         return None
     try:
-        return _counted(drive(decide(task), no_model), task)
+        return _with_values_counted(drive(decide(task), no_model), task)
     except NothingToGain:
         if task.sized:
             raise
@@ -253,7 +253,7 @@ def compacting(
             if task.chosen is None:
                 _record_failure(replay, task, holder, "nothing could be made smaller")
             return None
-        return _commit(replay, _counted(outcome, task), task, holder)
+        return _commit(replay, _with_values_counted(outcome, task), task, holder)
     except (CompactionRefused, BudgetExceeded) as refusal:
         if task.chosen is None:
             _record_failure(replay, task, holder, refusal.detail, str(refusal))
@@ -265,7 +265,7 @@ def compacting(
         replay.state = replay.state.released(holder)
 
 
-def _counted(outcome: DecidedCompaction, task: CompactionTask) -> DecidedCompaction:
+def _with_values_counted(outcome: DecidedCompaction, task: CompactionTask) -> DecidedCompaction:
     """Return the outcome with exact values counted in its report."""
     return replace(outcome, report=count_values(outcome.report, outcome.plan, task))
 
@@ -343,7 +343,7 @@ def fitting(
     choice = compaction = None
     refused = ""
     if isinstance(verdict, Compact):
-        task, choice = _weighed(replay, gauge, request, budget, with_model=writer is not None)
+        task, choice = _weigh_compaction(replay, gauge, request, budget, with_model=writer is not None)
         if auto and choice.move is not CostMove.WAIT:
             try:
                 compaction = yield from compacting(replay, task, writer)
@@ -361,7 +361,7 @@ def fitting(
     return fitted
 
 
-def _weighed(
+def _weigh_compaction(
     replay: Replay, gauge: Gauge, request: Request, budget: TokenBudget, *, with_model: bool
 ) -> tuple[CompactionTask, CostChoice]:
     """Return the task of a compaction that is due, and whether it pays, by pruning alone or with a digest."""

@@ -1,4 +1,8 @@
-"""Before a request: measure the window, decide whether to compact, and estimate whether that pays."""
+"""Before a request: measure the window, decide whether to compact, and estimate whether that pays.
+
+``Gauge(model, policy).measure({Region.HISTORY: 160_000})`` is a ``TokenBudget``: how full each region of the
+window is, and the verdict: continue, warn, compact down to a size, or stop.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Provenance: the sources of a line of the view (expand), and why something stayed or left (explain)."""
+"""Provenance: the sources of a line of the view (expand), and why something stayed or left (explain).
+
+``expand(replay, "d1.4")`` has the text of this line of a digest and the words of the messages that it cites;
+``explain(replay, "m12")`` begins "m12 is condensed into d1 since the compaction of 2026-11-15 09:30".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The options and the result of ``clew.compact``, and the result's state as JSON for another process."""
+"""The options and the result of ``clew.compact``, and the result's state as JSON for another process.
+
+The state says which entries of the caller's list are sent as they are, and which clew wrote in place of
+others: ``"slots": [{"first": 0, "last": 40, "messages": […]}, 41, 42]``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Inspect: the JSON log of an evaluation; every sample is a session."""
+"""Inspect: the JSON log of an evaluation; every sample is a session.
+
+``{"eval": {"task": …, "model": …}, "samples": [{"id": 1, "messages": […], "attachments": {…}}]}``
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,7 @@ def _call(call: JsonObject) -> ToolCall:
 def _parts(content: Json, trust: Trust, attached: JsonObject) -> Iterator[Part]:
     if isinstance(content, str):
         if content:
-            yield Text(_detached(content, attached), trust=trust)
+            yield Text(_attachment_or_text(content, attached), trust=trust)
         return
     for block in objects(content):
         yield _part(block, trust, attached)
@@ -99,7 +102,7 @@ def _parts(content: Json, trust: Trust, attached: JsonObject) -> Iterator[Part]:
 def _part(block: JsonObject, trust: Trust, attached: JsonObject) -> Part:
     kind = block.get("type")
     value = block.get(kind) if isinstance(kind, str) else None
-    content = _detached(value, attached) if isinstance(value, str) else ""
+    content = _attachment_or_text(value, attached) if isinstance(value, str) else ""
     match kind:
         case "text":
             return Text(content, trust=trust)
@@ -117,7 +120,7 @@ def _part(block: JsonObject, trust: Trust, attached: JsonObject) -> Part:
             return Unknown(str(kind), trust=trust, native=Native(NAME, block))
 
 
-def _detached(text: str, attached: JsonObject) -> str:
+def _attachment_or_text(text: str, attached: JsonObject) -> str:
     """Return the attachment that a reference names (``attachment://9f2c``), or the text itself."""
     if not text.startswith(_ATTACHMENT):
         return text

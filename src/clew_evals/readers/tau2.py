@@ -1,4 +1,7 @@
-"""τ²-bench: one document with the policy of its domain and a list of simulations."""
+"""τ²-bench: one document with the policy of its domain and a list of simulations.
+
+``{"info": {"environment_info": {"policy": …}}, "simulations": [{"task_id": 3, "messages": […]}]}``
+"""
 
 from __future__ import annotations
 

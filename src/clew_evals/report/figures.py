@@ -1,4 +1,8 @@
-"""The figures of a report: which measured values go into which plot."""
+"""The figures of a report: which measured values go into which plot.
+
+``against_budget(lines, "continuity", tint)`` returns SVG text: a line per policy over the shares of the
+tokens.
+"""
 
 from __future__ import annotations
 

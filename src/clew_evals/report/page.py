@@ -86,12 +86,12 @@ def _body(findings: Findings) -> Iterator[str]:
     if findings.own.judged or findings.own.unjudged:
         yield from _lost(findings.own)
     if findings.rows:
-        yield from _measured(findings)
+        yield from _study_sections(findings)
     yield _meanings()
     yield f"<h2>How this was made</h2><p><code>{escape(findings.command)}</code></p>"
 
 
-def _measured(findings: Findings) -> Iterator[str]:
+def _study_sections(findings: Findings) -> Iterator[str]:
     every = summarise_rows(findings.rows)
     budget = usual_budget(line.share for line in every)
     best_first = rank_lines((line for line in every if line.share == budget), budget)

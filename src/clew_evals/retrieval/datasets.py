@@ -1,4 +1,8 @@
-"""Read public memory benchmarks as entries and questions, for ``clew bench retrieval``."""
+"""Read public memory benchmarks as entries and questions, for ``clew bench retrieval``.
+
+LoCoMo, LongMemEval, REALTALK and BEAM each become pools: turns that are searched together, and questions with
+the turns that hold the answer.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Plans and digests to JSON and back: the stored form of a compaction."""
+"""Plans and digests to JSON and back: the stored form of a compaction.
+
+One operation of a plan is ``{"does": "condense", "ids": "m2-m40", "rung": …, "digest": {…}, "shows": 0}``:
+the message that it shows is the first of those stored with the plan (``shown_messages``).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Digests: the condensed form of a span of messages, as claims with exact sources."""
+"""Digests: the condensed form of a span of messages, as claims with exact sources.
+
+A claim is one line: ``Claim("d1.4", ClaimKind.DECISION, "use tabs", (Cite("m12"),), Trust.USER)``. The
+messages that a digest covers are written ``m1-m3,m7`` (``spans``).
+"""
 
 from __future__ import annotations
 

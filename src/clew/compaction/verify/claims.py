@@ -1,4 +1,8 @@
-"""Checks citations, trust, form and size: claims have valid sources, and the digest reads as meant."""
+"""Checks *citations*, *trust*, *form* and *size* of the claims of a digest.
+
+A claim must cite messages of its span; a claim from a web page may not be a decision; the digest as the model
+reads it must parse back to the one that was meant; and no claim may be a copy of the transcript.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Repair a plan from the ledger and the sources, without a model."""
+"""Repair a plan from the ledger and the sources, without a model.
+
+A claim that cites nothing is dropped. A missing rule goes into the last digest, word for word; without a
+digest the message that has it is shown whole again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The result of a verification as plain data: findings and losses. Stored with the compaction."""
+"""The result of a verification as plain data: findings and losses. Stored with the compaction.
+
+``Finding("grounding", Level.DROP, "d1.4", '"port 9" is invented', "nothing in m3 says it")`` is one finding;
+``LostItem(LossKind.VALUE, "m3", "8123", "m3")`` is a value that leaves the view with m3.
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def change_body(does: str, note: str, by: str, why: str) -> JsonObject:
     return {"does": does, "note": note, "by": by, "why": why}
 
 
-def shown(reasons: Mapping[str, str]) -> JsonObject:
+def show_body(reasons: Mapping[str, str]) -> JsonObject:
     """Return the event body that records which notes a model was shown, and why."""
     return {"does": "show", "notes": dict(reasons)}
 

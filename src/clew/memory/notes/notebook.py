@@ -15,7 +15,15 @@ from clew.log import iso_time
 from clew.log.fold import NOTE
 from clew.log.journal import Clock, Fold, Journal, unix_ms
 from clew.log.protocol import Ctx, Store
-from clew.memory.notes.log import NO_NOTES, Notes, add_body, change_body, fold_notes, shown, trusted_events
+from clew.memory.notes.log import (
+    NO_NOTES,
+    Notes,
+    add_body,
+    change_body,
+    fold_notes,
+    show_body,
+    trusted_events,
+)
 from clew.memory.notes.note import LIVE, Draft, Note, NoteScope, plain_key
 from clew.memory.notes.rules import (
     Ruling,
@@ -121,7 +129,7 @@ class Notebook:
         ``visible`` is what the agent was shown: a proposal derived from untrusted text in it is quarantined,
         with the reason. Raises ``InputError`` for an invalid note. Secrets in it are masked.
         """
-        draft = _masked(draft)
+        draft = _mask_draft(draft)
         begins = self.ruling(draft, visible)
         journal = self._journal(draft.scope)
 
@@ -134,7 +142,7 @@ class Notebook:
 
     def ruling(self, draft: Draft, visible: Iterable[Item] = ()) -> Ruling:
         """Return the status that a note would start with, and why; nothing is stored."""
-        draft = _masked(draft)
+        draft = _mask_draft(draft)
         require_keepable(draft)
         texts = (draft.text, draft.key, *draft.tags)
         return ruling(draft, untrusted_source(texts, draft.source.messages, visible))
@@ -156,7 +164,7 @@ class Notebook:
         for scope, journal in self._journals.items():
             own = {note.id: selection.reasons[note.id] for note in selection.notes if note.scope is scope}
             if own:
-                journal.append(partial(_always, shown(own)))
+                journal.append(partial(_always, show_body(own)))
 
     def _change(self, does: str, id_: str, by: str, trust: Trust, why: str) -> Note:
         journal = self._journal(self.get(id_).scope)
@@ -175,7 +183,7 @@ class Notebook:
         return journal
 
 
-def _masked(draft: Draft) -> Draft:
+def _mask_draft(draft: Draft) -> Draft:
     tags = tuple(mask(tag).text for tag in draft.tags)
     return replace(draft, text=mask(draft.text).text, key=mask(draft.key).text, tags=tags)
 

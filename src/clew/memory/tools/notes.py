@@ -47,7 +47,7 @@ _PRIORITIES = tuple(priority.name.lower() for priority in Priority)
 
 def _remember(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     """Propose a note, and ask for its approval unless it is quarantined."""
-    note = context.notebook.add(_proposed(context, arguments), context.session.seen())
+    note = context.notebook.add(_draft_of(context, arguments), context.session.seen())
     if note.status is NoteStatus.QUARANTINED:
         why = f"{note.id} is in quarantine until a person reviews it: {note.why}."
         return ToolAnswer(why, Trust.UNTRUSTED)
@@ -56,11 +56,11 @@ def _remember(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
 
 def _asks_for_note(context: ToolContext, arguments: dict[str, Any]) -> bool:
     """Return False for a note that will be in quarantine, where nobody is asked."""
-    begins = context.notebook.ruling(_proposed(context, arguments), context.session.seen())
+    begins = context.notebook.ruling(_draft_of(context, arguments), context.session.seen())
     return begins.status is not NoteStatus.QUARANTINED
 
 
-def _proposed(context: ToolContext, arguments: dict[str, Any]) -> Draft:
+def _draft_of(context: ToolContext, arguments: dict[str, Any]) -> Draft:
     """Return the note that the arguments describe."""
     cited = _cited_items(context, tuple(arguments["sources"] or ()))
     labels = [passage.trust for item in cited for passage in passages_of(item)]

@@ -48,7 +48,7 @@ def read_answer(text: str) -> list[WrittenClaim] | None:
     is_list = False
     for value in _objects(_THINKING.sub("", text[:LONGEST_ANSWER])):
         is_list = is_list or isinstance(value.get("claims"), list)
-        claims += (claim for one in _claim_objects(value) if (claim := _told(one)))
+        claims += (claim for one in _claim_objects(value) if (claim := _read_claim(one)))
     return claims[:MOST_CLAIMS] if claims or is_list else None
 
 
@@ -76,7 +76,7 @@ def _claim_objects(value: Json, depth: int = 0) -> Iterator[JsonObject]:
             yield from _claim_objects(inner, depth + 1)
 
 
-def _told(value: JsonObject) -> WrittenClaim | None:
+def _read_claim(value: JsonObject) -> WrittenClaim | None:
     text = _UNWRITABLE.sub("", str(value["text"])).strip()
     kind = _KINDS.get(str(value.get("kind")).strip().lower(), ClaimKind.FACT)
     sources = tuple(_names(value.get("sources", value.get("source"))))
@@ -193,7 +193,7 @@ def _turn_source(name: str, claims: Sequence[Claim]) -> Source:
     return Source(tuple(cites), lowest(claim.trust for claim in claims), claims=tuple(claims))
 
 
-def _named(names: Iterable[str], sources: Mapping[str, Source]) -> list[Source]:
+def _sources_named(names: Iterable[str], sources: Mapping[str, Source]) -> list[Source]:
     """Return what the names refer to, without repetition; unknown names are ignored."""
     tokens = (token for given in names for token in _tokens(given, sources))
     return list({name: sources[name] for name in tokens if name in sources}.values())
@@ -212,16 +212,16 @@ def _tokens(given: str, sources: Mapping[str, Source]) -> Iterator[str]:
 def claims_of(claims: Iterable[WrittenClaim], sources: Mapping[str, Source]) -> Iterator[Claim]:
     """Yield the acceptable claims among those a summariser wrote."""
     for written in claims:
-        cited_sources = _named(written.sources, sources)
+        cited_sources = _sources_named(written.sources, sources)
         if 0 < len(cited_sources) <= MOST_SOURCES:
-            claim = _carried(written, cited_sources) or _claim(
+            claim = _repeated_claim(written, cited_sources) or _claim(
                 written._replace(text=_cut(written.text)), cited_sources
             )
             if claim is not None:
                 yield claim
 
 
-def _carried(written: WrittenClaim, sources: Iterable[Source]) -> Claim | None:
+def _repeated_claim(written: WrittenClaim, sources: Iterable[Source]) -> Claim | None:
     """Return the earlier claim that is repeated word for word."""
     earlier = (claim for source in sources for claim in source.claims)
     same = (claim for claim in earlier if gist(claim.text) == gist(written.text))
@@ -322,7 +322,7 @@ def _cut(text: str) -> str:
 # All of them -----------------------------------------------------------------------------------------
 
 
-def settled(claims: Iterable[Claim]) -> Iterator[Claim]:
+def without_open_steps(claims: Iterable[Claim]) -> Iterator[Claim]:
     """Yield the claims of a portion that is not the last: its open items may have been closed since."""
     for claim in claims:
         if claim.kind is ClaimKind.OPEN:
@@ -342,7 +342,7 @@ def distinct(claims: Iterable[Claim], known: Iterable[str]) -> list[Claim]:
     return kept_claims
 
 
-def fitted(claims: Sequence[Claim], room_tokens: int, counter: TokenCounter) -> tuple[Claim, ...]:
+def claims_that_fit(claims: Sequence[Claim], room_tokens: int, counter: TokenCounter) -> tuple[Claim, ...]:
     """Return the claims that fit, in order: by kind, then the latest."""
     costs = [counter.count_text(claim.text) + CLAIM_TOKENS for claim in claims]
     chosen = set()

@@ -18,7 +18,15 @@ from string import Template
 from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import ClaimKind
 from clew.compaction.propose.brief import Outline
-from clew.compaction.propose.summary.transcript import DIGEST, Piece, Portion, fenced, held, nonce, pieces_of
+from clew.compaction.propose.summary.transcript import (
+    DIGEST,
+    Piece,
+    Portion,
+    escape_marks,
+    fenced,
+    nonce,
+    pieces_of,
+)
 from clew.message import JsonObject, Message, Native
 from clew.providers.model import Ask
 from clew.tokens import TokenCounter
@@ -125,7 +133,7 @@ def transcript_ask(task: SummaryTask, portion: Portion, room_tokens: int, more: 
     """Return the question with a portion of the span as transcript; ``more`` are the latest misses."""
     misses = (*more, *task.misses)
     shown = "\n".join(piece.shown for piece in portion.pieces)
-    key = nonce([shown, *_given(task, misses)])
+    key = nonce([shown, *_prompt_texts(task, misses)])
     blocks = (
         sections()["transcript"],
         _part_note(portion),
@@ -148,7 +156,7 @@ def session_ask(task: SummaryTask, request: SessionRequest) -> Ask:
     """
     room = task.outline.room_tokens
     index = "\n".join(_index_lines(pieces_of(task.outline)))
-    key = nonce([index, *_given(task, task.misses)])
+    key = nonce([index, *_prompt_texts(task, task.misses)])
     words = sections()
     blocks = (
         words["session"],
@@ -169,12 +177,12 @@ def session_ask(task: SummaryTask, request: SessionRequest) -> Ask:
 
 def _index_lines(pieces: Iterable[Piece]) -> Iterator[str]:
     """Yield a line for each speaker in each message, and one for an earlier digest."""
-    told: set[str] = set()
+    listed: set[str] = set()
     for piece in pieces:
         if piece.speaker != DIGEST:
-            yield f"{piece.mark} {held(_one_line(piece.text, INDEX_CHARACTERS))}".rstrip()
-        elif piece.owner not in told:
-            told.add(piece.owner)
+            yield f"{piece.mark} {escape_marks(_one_line(piece.text, INDEX_CHARACTERS))}".rstrip()
+        elif piece.owner not in listed:
+            listed.add(piece.owner)
             yield f"[{piece.owner} {DIGEST}]"
 
 
@@ -184,9 +192,9 @@ def _index_lines(pieces: Iterable[Piece]) -> Iterator[str]:
 def _context(task: SummaryTask, misses: Sequence[str], key: str) -> Iterator[str]:
     """Yield the fenced context of the question: what is kept anyway, focus, misses."""
     kept = list(_kept_lines(task))
-    for name, lines in (("kept", kept), ("focus", _focus(task)), ("misses", _missed(misses))):
+    for name, lines in (("kept", kept), ("focus", _focus(task)), ("misses", _miss_lines(misses))):
         if lines:
-            body = "\n".join(f"- {held(line)}" for line in lines)
+            body = "\n".join(f"- {escape_marks(line)}" for line in lines)
             yield f"{sections()[name]}\n\n{fenced(name, key, body)}"
 
 
@@ -210,11 +218,11 @@ def _focus(task: SummaryTask) -> list[str]:
     return [focus] if focus else []
 
 
-def _missed(misses: Sequence[str]) -> list[str]:
+def _miss_lines(misses: Sequence[str]) -> list[str]:
     return [line for line in map(_one_line, misses[:MOST_MISSES]) if line]
 
 
-def _given(task: SummaryTask, misses: Sequence[str]) -> list[str]:
+def _prompt_texts(task: SummaryTask, misses: Sequence[str]) -> list[str]:
     """Return all texts in a prompt besides the messages."""
     return [*_brief_lines(task.outline.brief), task.focus, *misses]
 

@@ -63,13 +63,13 @@ class Piece:
     @property
     def mark(self) -> str:
         """Return the mark line."""
-        told = (self.remark, "" if self.begins else "continued", "" if self.ends else "to be continued")
-        return f"[{', '.join(filter(None, (f'{self.name} {self.speaker}', *told)))}]"
+        notes = (self.remark, "" if self.begins else "continued", "" if self.ends else "to be continued")
+        return f"[{', '.join(filter(None, (f'{self.name} {self.speaker}', *notes)))}]"
 
     @property
     def shown(self) -> str:
         """Return it as rendered in a prompt."""
-        return f"{self.mark}\n{held(self.text)}"
+        return f"{self.mark}\n{escape_marks(self.text)}"
 
     def cut(self, at: int) -> tuple[Piece, Piece]:
         """Split it in two at a character."""
@@ -100,8 +100,8 @@ def message_pieces(item: Item) -> Iterator[Piece]:
 
     for (speaker, remark), parts in groupby(message.parts, voice):
         group = list(parts)
-        told = ", ".join(filter(None, (remark, *_remarks(group))))
-        yield Piece(item.id, item.id, speaker, "\n".join(filter(None, map(words, group))), told)
+        remarks = ", ".join(filter(None, (remark, *_remarks(group))))
+        yield Piece(item.id, item.id, speaker, "\n".join(filter(None, map(words, group))), remarks)
     if not message.parts:
         yield Piece(item.id, item.id, message.role.value, "")
 
@@ -135,8 +135,8 @@ def _safe(name: str) -> str:
 # The fence -------------------------------------------------------------------------------------------
 
 
-def held(text: str) -> str:
-    """Escape everything that looks like one of our marks or tags; ``freed`` reverses it.
+def escape_marks(text: str) -> str:
+    """Escape everything that looks like one of our marks or tags; ``unescape_marks`` reverses it.
 
     Lone surrogates, which no request can carry, are replaced by ``\ufffd`` for good.
     """
@@ -144,8 +144,8 @@ def held(text: str) -> str:
     return _ANY_TAG.sub(r"<\1\\", _ANY_MARK.sub(r"\\\g<0>", text))
 
 
-def freed(text: str) -> str:
-    """Return a text as it was before ``held``."""
+def unescape_marks(text: str) -> str:
+    """Return a text as it was before ``escape_marks``."""
     return _HELD_MARK.sub(r"\1", _HELD_TAG.sub(r"<\1", text))
 
 
@@ -176,7 +176,7 @@ def read_marks(text: str) -> Iterator[ParsedPiece]:
     marks = list(_MARK.finditer(text))
     ends = [mark.start() for mark in marks[1:]] + [len(text) + 1]
     for mark, end in zip(marks, ends, strict=False):
-        yield ParsedPiece(mark["name"], mark["speaker"], freed(text[mark.end() : end - 1]))
+        yield ParsedPiece(mark["name"], mark["speaker"], unescape_marks(text[mark.end() : end - 1]))
 
 
 MARK_TOKENS = 14
@@ -260,10 +260,10 @@ def _cut_in_two(piece: Piece) -> tuple[Piece, Piece]:
 def _middle(pieces: Sequence[Piece], count: Count) -> int:
     """Return where to split several pieces into halves of about the same size."""
     half = _tokens(pieces, count) / 2
-    held = 0
+    tokens_so_far = 0
     for i, piece in enumerate(pieces):
-        held += _size(piece, count)
-        if held >= half:
+        tokens_so_far += _size(piece, count)
+        if tokens_so_far >= half:
             return min(max(i, 1), len(pieces) - 1)
     return len(pieces) - 1
 

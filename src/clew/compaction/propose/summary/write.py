@@ -17,11 +17,11 @@ from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.summary.claims import (
     Source,
     claims_of,
+    claims_that_fit,
     distinct,
-    fitted,
     read_answer,
-    settled,
     sources_of,
+    without_open_steps,
 )
 from clew.compaction.propose.summary.prompt import (
     LIMITS,
@@ -76,7 +76,7 @@ def write(  # noqa: PLR0913 - the whole task in one call; it is one value from t
         claims, read = yield from _by_transcript(task, effort)
     brief = outline.brief
     known = (*(pin.quote for pin in brief.pins), *(claim.text for claim in brief.claims))
-    written_claims = fitted(distinct(claims, known), outline.room_tokens, counter)
+    written_claims = claims_that_fit(distinct(claims, known), outline.room_tokens, counter)
     if not written_claims:
         raise SummaryFailed("; ".join(effort.problems) or "it has nothing to say")
     return Written(written_claims, model_name, PROMPT_VERSION, read, tuple(effort.problems))
@@ -112,9 +112,9 @@ def _by_session(task: SummaryTask, effort: _Effort) -> Steps[_Read]:
     ask = session_ask(task, request)
     if ask_tokens(ask, task) > question_room(task):
         return [], ()
-    outcome = yield from _answered(lambda _: ask, sources_of(task.outline), effort, tries=1)
+    outcome = yield from _ask_for_claims(lambda _: ask, sources_of(task.outline), effort, tries=1)
     if isinstance(outcome, ModelError):
-        effort.problems.append(f"behind the session: {_told(outcome)}")
+        effort.problems.append(f"behind the session: {_what_happened(outcome)}")
         return [], ()
     return outcome, tuple(item.id for item in task.outline.span)
 
@@ -149,14 +149,14 @@ def _by_transcript(task: SummaryTask, effort: _Effort) -> Steps[_Read]:
         room = max(LEAST_PORTION, task.outline.room_tokens * portion.tokens // total)
         shown = {piece.name: known[piece.name] for piece in portion.pieces if piece.name in known}
         ask = partial(transcript_ask, task, portion, room)
-        outcome = yield from _answered(ask, shown, effort, tries=1 + task.limits.retries)
+        outcome = yield from _ask_for_claims(ask, shown, effort, tries=1 + task.limits.retries)
         if isinstance(outcome, list):
-            claims += outcome if portion.ends else settled(outcome)
+            claims += outcome if portion.ends else without_open_steps(outcome)
             lost = 0
         elif smaller := _smaller(portion, outcome, task):
             waiting.extendleft(reversed(smaller))
         else:
-            effort.problems.append(f"{_names(portion)}: {_told(outcome)}")
+            effort.problems.append(f"{_names(portion)}: {_what_happened(outcome)}")
             unread.append(portion)
             lost += 1
     if unasked := skipped + len(waiting):
@@ -176,7 +176,7 @@ def _names(portion: Portion) -> str:
     return "–".join(dict.fromkeys((portion.pieces[0].name, portion.pieces[-1].name)))
 
 
-def _told(error: ModelError) -> str:
+def _what_happened(error: ModelError) -> str:
     """Return what happened, without the advice."""
     return str(error).partition(";")[0]
 
@@ -184,7 +184,7 @@ def _told(error: ModelError) -> str:
 # One question ----------------------------------------------------------------------------------------
 
 
-def _answered(
+def _ask_for_claims(
     ask: Callable[[Sequence[str]], Ask], shown: Mapping[str, Source], effort: _Effort, tries: int
 ) -> Steps[_Outcome]:
     """Ask until there are claims or no calls left; each time with what was wrong before."""
