@@ -239,6 +239,12 @@ def test_a_range_that_ends_with_a_call_says_that_its_results_come_with_it():
     assert range_in(reason) == "m5-m11"
 
 
+def test_a_range_that_ends_before_it_begins_is_refused(session):
+    session.add(*talk(20))
+    with pytest.raises(InputError, match="m9-m3 ends before it begins"):
+        session.preview(messages="m9-m3")
+
+
 def test_a_range_in_the_middle_is_shortened_in_place():
     session = Session.open("fresh", MemoryStore())
     for n in range(12):

@@ -141,6 +141,8 @@ def _range_indices(replay: Replay, messages: str) -> tuple[int, int]:
             f"{messages!r:.60} is not a range of messages", "write it as m1-m20, or m30- to the end"
         )
     first, last = int(match[1]), int(match[2] or len(replay.view.whole))
+    if match[2] and first > last:
+        raise InputError(f"the range {messages.strip()} ends before it begins", "write it as m1-m20")
     view, prompt = replay.items, fixed_prefix(replay.items)
     covers = replay.shown_digest[1].covers if replay.shown_digest else ()
     covered = {int(name[1:]) for name in covers if name[0] == "m"}
