@@ -139,3 +139,15 @@ def test_the_record_says_what_was_asked_for_and_no_number_of_clews_own(clew: Run
         line.split("why", 1)[1].strip() for line in run("trace", NAME).stdout.splitlines() if " why " in line
     ]
     assert why == ["manual: the user asked for it", "manual: down to 9,000 tokens, as asked"]
+
+
+def test_a_view_that_is_mostly_system_prompt_says_so(clew: Run, tmp_path: Path):
+    said = "system prompt: never compacted, not counted in a target size"
+    talk = [{"role": "system", "content": "Be brief and exact. " * 900}]
+    for n in range(40):
+        talk.append({"role": "user", "content": f"Read part {n}."})
+        talk.append({"role": "assistant", "content": f"Part {n} reads the rates of table {n}. " * 20})
+    (tmp_path / "talk.json").write_text(json.dumps(talk))
+    shown = clew("compact", str(tmp_path / "talk.json"), "--target-tokens", "2000").stdout
+    assert said in " ".join(shown.split())
+    assert said not in " ".join(clew("compact", str(EXAMPLE)).stdout.split())

@@ -209,6 +209,22 @@ def test_every_view_shows_the_tokens_that_the_provider_reported(handle: OpenSess
         actions.act(house.pool, handle, {"does": "preview", "target_tokens": 4_000})
 
 
+def test_the_size_of_a_past_compaction_does_not_change_with_a_later_call(handle: OpenSession):
+    def sizes() -> list[int]:
+        rows = history.compactions(handle)["compactions"]
+        shown = [
+            context.diff(handle, row["seq"])[side]["tokens"] for row in rows for side in ("before", "after")
+        ]
+        return [*(row[side] for row in rows for side in ("before", "after")), *shown]
+
+    before = sizes()
+    usage = {"input_tokens": context.view_tokens(handle, handle.message_index.upto) + 9_000}
+    handle.session.record("call", {"model": MODEL, "usage": {**usage, "output_tokens": 100}})
+    handle.message_index.catch_up()
+    assert before
+    assert sizes() == before
+
+
 def test_a_call_costs_what_its_cache_and_its_reply_cost(handle: OpenSession):
     usage = {
         "input_tokens": 10_000,

@@ -315,3 +315,18 @@ def test_of_several_questions_those_that_an_answer_does_not_speak_of_stay_open(r
     again = Ledger.from_json(ledger_of(*talk[:2]).to_json())
     again.extend([Item("later", talk[2])])
     assert [loop.text for loop in again.loops.open if loop.kind is LoopKind.ASKED] == left
+
+
+@pytest.mark.parametrize(
+    ("asked", "report"),
+    [
+        ("What is the retry limit? How does that sound?", "The retry limit is 5."),
+        ("What is the retry limit? Don't make it too long, okay?", "The retry limit is 5."),
+        (
+            "What is the retry limit? Could a note be added to the file?",
+            "The limit is 5. I can't add a note.",
+        ),
+    ],
+)
+def test_a_question_that_asks_nothing_or_gets_a_no_is_not_left_out(asked, report):
+    assert open_of_the_user(user(asked), assistant(report)) == []

@@ -11,7 +11,7 @@ from clew.errors import CompactionUnderWay, InputError, NoIndex, NotFound, PinsD
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
 from clew.memory.notes import Draft
-from clew.message import Item, Native, Origin, Role, text_message
+from clew.message import Item, Message, Native, Origin, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import Request, Session
 from clew.session.compact_session import range_in
 from clew.session.history import changed_tools
@@ -225,6 +225,24 @@ def test_a_range_beyond_the_last_message_says_what_is_not_compacted(session):
     assert range_in(reason) == f"{covered[0]}-{covered[-1]}"
     session.undo()
     assert "(" not in session.compact(messages="m1-m20").plan.reason
+
+
+def test_a_range_that_ends_with_a_call_says_that_its_results_come_with_it():
+    session = Session.open("fresh", MemoryStore())
+    for n in range(6):
+        call = ToolCall(f"c{n}", "read", {"path": f"p{n}.py"})
+        session.add(text_message(Role.USER, f"Read part {n}."), Message(Role.ASSISTANT, (call,)))
+        session.add(Message(Role.TOOL, (ToolResult(f"c{n}", (Text(f"row {n}\n" * 900),)),)))
+        session.add(text_message(Role.ASSISTANT, f"Part {n} is read."))
+    reason = session.compact(messages="m5-m10").plan.reason
+    assert reason == "m5-m11 (with m11: a call and its results stay together), as asked"
+    assert range_in(reason) == "m5-m11"
+
+
+def test_a_range_that_ends_before_it_begins_is_refused(session):
+    session.add(*talk(20))
+    with pytest.raises(InputError, match="m9-m3 ends before it begins"):
+        session.preview(messages="m9-m3")
 
 
 def test_a_range_in_the_middle_is_shortened_in_place():

@@ -19,7 +19,7 @@ from clew.compaction.plan import ClaimKind, Condense, Digest, Drop, Freed, Opera
 from clew.compaction.plan.digest import spans
 from clew.compaction.plan.render import HEADINGS, NOTE, PINS_HEADING, TAG, render_digest
 from clew.compaction.verify import CHECKS, Level, Report
-from clew.message import Cite, Item, Message, Origin, Role
+from clew.message import Cite, Item, Message, Origin, Role, fixed_prefix
 from clew.session import DecidedCompaction, DigestAttempt
 
 NARROWEST = 40
@@ -72,6 +72,8 @@ MESSAGE_KINDS = (
 MOST_LISTED = 4
 MOST_RULES = 8
 MOST_OPERATIONS = 12
+LARGE_PROMPT = 0.1
+"""Share of the view from which its system prompt explains why it is larger than the size asked for."""
 LABEL = 10
 BLANK = Styled("")
 
@@ -153,7 +155,13 @@ def _head(report: CompactReport) -> list[Styled]:
     )
     if report.dry_run:
         size.append(" · dry run: nothing was changed", style="bold yellow")
-    return [title, size, *([_row("takes", report.part)] if report.part else []), BLANK]
+    rows = [_row("takes", report.part)] if report.part else []
+    prompt = report.tokens(report.after[: fixed_prefix(report.after)])
+    if report.outcome and prompt >= after * LARGE_PROMPT:
+        rows.append(
+            _row("of these", f"{prompt:,} system prompt: never compacted, not counted in a target size")
+        )
+    return [title, size, *rows, BLANK]
 
 
 def _bars(report: CompactReport, width: int) -> list[Styled]:

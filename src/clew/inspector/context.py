@@ -190,11 +190,12 @@ def diff(handle: OpenSession, seq: int) -> JsonObject:
     before = handle.shown(handle.message_index.view(seq - 1).entries)
     after = {shown.item.id: shown for shown in handle.shown(handle.message_index.view(seq).entries)}
     rows = list(_rows(before, after, _changes(plan.operations)))
+    unlogged = handle.unlogged_tokens(seq, known_then=True)
     return {
         "seq": seq,
         "price": handle.gauge.model.input_price,
-        "before": _side(before, handle.unlogged_tokens(seq)),
-        "after": _side(list(after.values()), handle.unlogged_tokens(seq)),
+        "before": _side(before, unlogged),
+        "after": _side(list(after.values()), unlogged),
         "rows": list[Json](rows),
     }
 

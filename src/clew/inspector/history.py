@@ -62,7 +62,7 @@ def _short(handle: OpenSession, past: PastCompaction) -> JsonObject:
     """Return a compaction as one row of the list: when, why, sizes, and the counts of its digest."""
     item = past.compaction
     plan, digest = item.plan, item.digest
-    unlogged = handle.unlogged_tokens(item.seq)
+    unlogged = handle.unlogged_tokens(item.seq, known_then=True)
     return {
         "name": past.name,
         "seq": item.seq,

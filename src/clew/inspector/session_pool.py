@@ -125,15 +125,16 @@ class OpenSession:
             sizes[message.ref] = self.tokens(message)
         return sum(sizes[ref] for ref in refs)
 
-    def unlogged_tokens(self, seq: int) -> int:
+    def unlogged_tokens(self, seq: int, *, known_then: bool = False) -> int:
         """Return the tokens of a request that are not messages of the log, as far as the provider reported.
 
         These are the system prompt and tool definitions that a tool does not record, files that it attaches,
         and the error of clew's estimate. The nearest call between the same two compactions of the tool
-        decides; if there is none, the size that the tool recorded at its next compaction.
+        decides; if there is none, the size that the tool recorded at its next compaction. With
+        ``known_then``, only an earlier call: the size of a past compaction must not change later.
         """
         call = self._nearest_call(seq)
-        if call is None:
+        if call is None or (known_then and call.seq > seq):
             return 0
         if call.seq not in self._unlogged_tokens:
             self._unlogged_tokens[call.seq] = max(0, call.tokens - self.tokens_seen_at(call.seq))

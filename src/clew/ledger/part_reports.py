@@ -25,8 +25,12 @@ _LONGEST_ANSWER = 300
 """Characters of a text above which it answers a question or, without a call, is what was asked for..."""
 _LONGEST_VAGUE = 120
 """...and up to which one that names no part says only that work is done; both chosen by hand."""
-_FEWEST_IN_QUESTION = 2
-"""Words of its own that a question needs to be told from "How does that sound?"; chosen by hand."""
+_ASKS_SOMETHING = lazy_pattern(
+    r"\W*(?:(?:and|so|also|but)\W+)?(?:what|which|who|whose|when|where|why|how|is|are|was|were|do|does|did|can|could"
+    r"|will|would|should|has|have)\b(?!.*\b(?:some|any)thing\b)(?!.*\bthat\ sound)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A question that a report answers or leaves out; not "How does that sound?"."""
 _FEWEST_COVERED, _COVERED = 5, 0.6
 """Words of a part, and the share of them that a report names, from which it speaks of the part; as above."""
 _MOST_READ = 8_000
@@ -116,9 +120,13 @@ def left_out(
     if is_vague:
         reported = _kinds_named(parts, own, frozenset(word for word, did in touched.items() if did))
     for part, words in zip(parts, own, strict=True):
-        fewest = _FEWEST_IN_QUESTION if part.kind is LoopKind.QUESTION else 1
-        is_named = not words.isdisjoint(done) or _covers(done, part.words)
-        if part.kind in reported and len(words - verbs_of_work()) >= fewest and not is_named:
+        if part.kind not in reported or not words - verbs_of_work():
+            continue
+        if part.kind is LoopKind.QUESTION and (
+            not _ASKS_SOMETHING.match(part.text) or not words.isdisjoint(not_done)
+        ):
+            continue  # "…, okay?" asks nothing, and "I cannot do that" is an answer
+        if words.isdisjoint(done) and not _covers(done, part.words):
             worked_on = any(touched.get(word, False) or (part.looks and word in touched) for word in words)
             may_be_done = worked_on or (is_vague and worked and not part.thing)
             if not may_be_done or not words.isdisjoint(not_done):

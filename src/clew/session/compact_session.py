@@ -112,7 +112,7 @@ def requested_task(
             raise InputError("a compaction has a size or a range, not both", "leave one of them out")
         chosen = _range_indices(replay, messages)
         names = spans(item.id for item in replay.items[slice(*chosen)])
-        reason = f"{names}{_left_out(replay, messages, chosen[1])}{_AS_ASKED}"
+        reason = f"{names}{_remarks(replay, messages, chosen)}{_AS_ASKED}"
         task = task_of(replay, gauge, replay.tokens - 1, Trigger.MANUAL, reason, focus)
         return replace(task, chosen=chosen, sized=False)
     if target_tokens is not None:
@@ -141,6 +141,8 @@ def _range_indices(replay: Replay, messages: str) -> tuple[int, int]:
             f"{messages!r:.60} is not a range of messages", "write it as m1-m20, or m30- to the end"
         )
     first, last = int(match[1]), int(match[2] or len(replay.view.whole))
+    if match[2] and first > last:
+        raise InputError(f"the range {messages.strip()} ends before it begins", "write it as m1-m20")
     view, prompt = replay.items, fixed_prefix(replay.items)
     covers = replay.shown_digest[1].covers if replay.shown_digest else ()
     covered = {int(name[1:]) for name in covers if name[0] == "m"}
@@ -161,11 +163,17 @@ def _range_indices(replay: Replay, messages: str) -> tuple[int, int]:
     return max(start, prompt), stop
 
 
-def _left_out(replay: Replay, messages: str, stop: int) -> str:
-    """Return a remark on messages that a range names and that are not compacted; "" if there are none."""
+def _remarks(replay: Replay, messages: str, chosen: tuple[int, int]) -> str:
+    """Return remarks on a range: what it names and is not compacted, and what is compacted with it."""
     match = RANGE.fullmatch(messages)
     last = int(match[2]) if match and match[2] else 0
+    start, stop = chosen
     remarks = []
+    behind = [
+        item.id for item in replay.items[start:stop] if item.id[0] == "m" and int(item.id[1:]) > last > 0
+    ]
+    if behind:
+        remarks.append(f"with {spans(behind)}: a call and its results stay together")
     if last > len(replay.view.whole):
         remarks.append(f"m{last} does not exist, the last message is m{len(replay.view.whole)}")
     if any(item.id[0] == "m" and int(item.id[1:]) <= last for item in replay.items[stop:]):
