@@ -215,7 +215,7 @@ class ExcerptSource:
         room = most_characters - self.text.count("\n") - 1
         if room <= 0:
             return 0
-        level = water_level([end - start for start, end in _lines(self.text)], room)
+        level = water_level(list(map(len, self.text.split("\n"))), room)
         return min(level, int(most_characters * LINE_SHARE))
 
     def _choose(self, most_characters: int, longest: int) -> set[Span]:
