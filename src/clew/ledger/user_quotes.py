@@ -176,7 +176,7 @@ def _restricting(text: str) -> Iterator[tuple[int, int]]:
     if not _FORBIDS.search(text) and (text.isascii() or not named):
         return
     known = is_english(text, words_again(text[:2_000]))
-    pasted = list(foreign(text))
+    pasted = foreign(text)
     for line in _LINE.finditer(text):
         if not any(start <= line.start() < end for start, end in pasted):
             yield from _pieces(text, line.start(), line.end(), known=known)
@@ -188,7 +188,7 @@ def _plain_bans(text: str) -> Iterator[tuple[int, int]]:
     yield from named
     if not _BAN.search(text):
         return
-    pasted = list(foreign(text))
+    pasted = foreign(text)
     found = 0
     for sentence in sentences(text):
         at = sentence.start

@@ -50,7 +50,7 @@ _TYPED = 4_000
 In three samples of sessions that were new to the finder, 17 of 71 pins from such texts were right."""
 _REMEMBERED = 512
 """Short texts whose result is cached: several trackers ask about each, a block of messages at a time."""
-_REMEMBERED_LONG = 4
+_REMEMBERED_LONG = 16
 _TAKEN_BACK = lazy_pattern(
     r"\W*(?:oh |uh |um |hm+ )*(?:wait|actually|hold on|scratch that|on second thought"
     r"|correction)\W+(?:no|nope|never|don['’]t|do not)\b",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -169,6 +170,10 @@ _FIRST_WORDS = 500
 _VERY_LONG = 1_500
 
 
+_REMEMBERED = 32
+"""Texts whose pasted parts are cached: several trackers ask about each, a block of messages at a time."""
+
+
 class Pasted(NamedTuple):
     """The document in a text, from ``start`` to ``end``; ``material`` if it is only to be worked on."""
 
@@ -180,6 +185,7 @@ class Pasted(NamedTuple):
 NOTHING_PASTED = Pasted(0, 0)
 
 
+@lru_cache(maxsize=_REMEMBERED)
 def pasted_document(text: str) -> Pasted:
     """Return the part of a text that is a pasted document.
 
@@ -323,7 +329,8 @@ _TAG_WITHIN = 80
 """Characters before an announcement in which a tag may open the block that it is in; chosen by hand."""
 
 
-def foreign(text: str) -> list[tuple[int, int]]:
+@lru_cache(maxsize=_REMEMBERED)
+def foreign(text: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of a text that its own words mark as foreign: pasted, forwarded, to be worked on.
 
     Fenced, quoted or tagged text is recognised by ``layout``, so a fence after such a line ends the paste.
@@ -338,7 +345,7 @@ def foreign(text: str) -> list[tuple[int, int]]:
     asked = text.rstrip().rfind("\n\n")
     if asked > 0 and len(text) - asked <= _ASKING_WITHIN and _ASKED_ABOUT.match(text[asked:]):
         spans.append((0, asked))
-    return _merge_spans(sorted(spans))
+    return tuple(_merge_spans(sorted(spans)))
 
 
 def _merge_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

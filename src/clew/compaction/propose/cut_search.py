@@ -114,6 +114,8 @@ def _without_thoughts(scene: Scene, cut: Cut) -> Cut:
 def _cut(tries: TailFitter, terms: MandatoryLimits) -> Cut | None:
     """Find where to cut, keeping the usual number of recent messages, or fewer if they do not fit."""
     scene = tries.scene
+    if not scene.task.needs_digest and (cut := _all_faded(tries)) is not None:
+        return cut
     whole_ids = {item.id for item in scene.view[scene.verbatim :]}
     second_best = None
     for usual in _stops(scene):
@@ -217,9 +219,6 @@ def _cut_at(tries: TailFitter, stop: int, assembly: DigestBuilder | None) -> Cut
     span = scene.tokens(scene.first, stop)
     asked = scene.task.keep.room or 0
     least_for_tail = max(scene.tail_room, asked, _for_unread(scene, stop))
-    needs_digest = scene.task.needs_digest
-    if not needs_digest and (cut := _all_faded(tries)) is not None:
-        return cut  # no digest is needed
     if assembly is not None and assembly.least_tokens < min(span, scene.room + 1):
         most = scene.room - assembly.least_tokens
         room = min(most, max(least_for_tail, scene.room - span + 1))
@@ -229,7 +228,7 @@ def _cut_at(tries: TailFitter, stop: int, assembly: DigestBuilder | None) -> Cut
             shrinks, tokens = tries.fitted(stop, room, held=False)
         if tokens <= room:
             return Cut(stop, shrinks, tokens, assembly, min(scene.room - tokens, span - 1), tries)
-    return None if needs_digest else _kept(tries, stop, span)
+    return None if scene.task.needs_digest else _kept(tries, stop, span)
 
 
 def _all_faded(tries: TailFitter) -> Cut | None:

@@ -105,15 +105,17 @@ _ID = re.compile(
     r"|(?=[0-9a-f]{0,39}\d)(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}\b)"
 )
 """A URL, the number of an issue or a run, or an id made of letters and digits."""
-STRUCTURE = re.compile(
-    r"^[ \t]*+(?:\d++[:\t→|]?[ \t]*+)?(?:(?:export|default|public|private|protected|static|abstract|async|pub"
+_STRUCTURE = (
+    r"[ \t]*+(?:\d++[:\t→|]?[ \t]*+)?(?:(?:export|default|public|private|protected|static|abstract|async|pub"
     r"|final|override)[ \t]++)*+"
     r"(?:(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace)[ \t]++[\w(<]"
     r"|(?:const|let|var)[ \t]++\w++[ \t]*+=[ \t]*+(?:async[ \t]*+)?(?:\(|function)"
-    r"|#{1,4}[ \t]++\w|(?:describe|it|test)\().*$",
-    re.MULTILINE,
+    r"|#{1,4}[ \t]++\w|(?:describe|it|test)\().*$"
 )
-"""A definition in a source file, or a heading, also with a line number before it."""
+STRUCTURE = re.compile(_STRUCTURE, re.MULTILINE)
+"""A line with a definition in a source file, or with a heading, also after a line number..."""
+_AFTER_BREAK = re.compile(rf"\n{_STRUCTURE}", re.MULTILINE)
+"""...and with the line break before it: what begins with a known character is found several times as fast."""
 MOST_STRUCTURE, WITH_STRUCTURE = 60, 600
 """How many such lines are considered, and the characters of an excerpt from which they are shown..."""
 IS_CODE = 3
@@ -215,7 +217,7 @@ class ExcerptSource:
         room = most_characters - self.text.count("\n") - 1
         if room <= 0:
             return 0
-        level = water_level([end - start for start, end in _lines(self.text)], room)
+        level = water_level(list(map(len, self.text.split("\n"))), room)
         return min(level, int(most_characters * LINE_SHARE))
 
     def _choose(self, most_characters: int, longest: int) -> set[Span]:
@@ -461,7 +463,8 @@ class ExcerptSource:
     @once
     def _structure(self) -> list[Span]:
         """The lines that name what a source file defines, if it is one."""
-        return [one.span() for one in islice(STRUCTURE.finditer(self.text[:SEARCHED]), MOST_STRUCTURE)]
+        found = islice(_AFTER_BREAK.finditer(f"\n{self.text[:SEARCHED]}"), MOST_STRUCTURE)
+        return [(line.start(), line.end() - 1) for line in found]
 
     @once
     def _related(self) -> list[list[Span]]:

@@ -91,12 +91,14 @@ def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     long = [step for step in long_results(steps) if page.may_free(step.result, WORTH_A_STUB)]
     tools = {step.asked.name for step in long}
     last = {step.key: step for step in steps if step.asked.name in tools}
+    repeated = [step for step in long if last[step.key] is not step]
+    if not repeated:
+        return
     changes = [step.result for step in steps if step.action.kind in _CHANGES_FILES and step.succeeded]
-    for step in long:
+    for step in repeated:
         later = last[step.key]
         if (
-            later is not step
-            and not step.asks_agent
+            not step.asks_agent
             and step.action.kind in _ASKED_AGAIN
             and not _shows_other_lines(step, later)
             and not (step.action.kind is ActionKind.SHELL and _is_experiment(page, step, later, changes))

@@ -19,6 +19,7 @@ from clew.ledger.agent_findings import RankedFinding
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Turn, Turns
 from clew.message import Cite, Message, ToolCall, ToolResult, Trust, message_number, words
+from clew.message.patterns import AnyCasePattern
 
 LEVELS = (8_000, 5_500, 4_000, 3_000, 2_200, 1_500, 1_100, 800, 560, 400, 280, 200)
 """Characters quoted of each request and report, highest level first. In steps of a third or so: with larger
@@ -66,18 +67,16 @@ _DONE = re.compile(
     r"|instead|decided|tests?|issue|problem|error)\b"
 )
 
-_TROUBLE = re.compile(
+_TROUBLE = AnyCasePattern(
     r"\b(?:(?:tests?|build|check|suite) (?:still )?(?:fails?|failed)|failing tests?"
-    r"|still (?:not|failing|broken)|(?:is|are) (?:failing|broken)|still fails?|never ran|not yet)\b",
-    re.IGNORECASE,
+    r"|still (?:not|failing|broken)|(?:is|are) (?:failing|broken)|still fails?|never ran|not yet)\b"
 )
 """A state that a passing run of the tests mostly ends."""
 
-_OWN_FAULT = re.compile(
+_OWN_FAULT = AnyCasePattern(
     r"\bmy (?:\w+ )?(?:fix|change|patch|approach|implementation|code|edit|attempt|solution)\b[^.]{0,80}"
     r"(?:\b(?:incorrect|wrong|broken|breaks?|broke|fails?|failed)\b"
-    r"|\b(?:is|was|does|did|do)(?:n['’]t| not)\s(?:work|enough|applied|correct|see|handle|help))",
-    re.IGNORECASE,
+    r"|\b(?:is|was|does|did|do)(?:n['’]t| not)\s(?:work|enough|applied|correct|see|handle|help))"
 )
 """A fault of what the agent itself did, which its next edit mostly repairs."""
 _POINTS_BACK = re.compile(
