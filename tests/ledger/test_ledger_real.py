@@ -172,6 +172,10 @@ def naive_tasks(messages):
         elif call.name == "TaskUpdate" and given.get("taskId") in tasks and not result.is_error:
             subject, status = tasks[given["taskId"]]
             tasks[given["taskId"]] = (given.get("subject", subject), given.get("status", status))
+        elif call.name == "TaskList":
+            for shown, status in re.findall(r"(?m)^#(\w+) \[(\w+)\] ", result.text):
+                if shown in tasks:
+                    tasks[shown] = (tasks[shown][0], status)
     return tasks
 
 

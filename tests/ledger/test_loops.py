@@ -80,6 +80,27 @@ def test_single_tasks_are_folded_over_their_calls():
     assert open_texts(ledger, LoopKind.TODO) == ["second"]
 
 
+def test_a_list_that_a_tool_shows_tells_what_sub_agents_finished():
+    ledger = ledger_of(
+        did("TaskCreate", {"subject": "one"}, "Task #1 created successfully: one"),
+        did("TaskCreate", {"subject": "two"}, "Task #2 created successfully: two"),
+        did(
+            "TaskList", {}, "#1 [completed] one\n#2 [in_progress] two [blocked by #1]\n#3 [pending] another's"
+        ),
+    )
+    assert ledger.loops.todos == (Todo("one", "completed"), Todo("two", "in_progress"))
+    assert open_texts(ledger, LoopKind.TODO) == ["two"]
+
+
+def test_the_steps_of_a_plan_to_carry_out_are_one_request():
+    steps = "\n".join(f"- Import `part_{number}` and call it in `main_{number}.py`." for number in range(8))
+    plan = f"# Plan: parts\n\n## Context\n\n{'Why. ' * 150}\n\n## Steps\n\n{steps}"
+    handed_over = user(f"Implement the following plan:\n\n{plan}")
+    ledger = ledger_of(handed_over)
+    (request,) = open_texts(ledger, LoopKind.REQUEST)
+    assert request.startswith("Implement the following plan:")
+
+
 def test_a_task_that_is_taken_up_again_is_open_again():
     ledger = ledger_of(
         did("TodoWrite", {"todos": rows("content", ("a", "completed"))}, "ok"),

@@ -44,6 +44,7 @@ from clew.ledger.request_parts import request_parts
 from clew.ledger.stems import stems
 from clew.ledger.tool_actions import CHANGING, ActionKind
 from clew.message import Cite
+from clew.rules.pasted import pasted_document
 from clew.rules.speech import ASSISTANT, USER, Utterance
 
 _MOST_BEHIND = 16
@@ -212,7 +213,12 @@ class Talk:
         end = min(end, start + LONGEST_REQUEST)
         self._open(LoopKind.REQUEST, utterance.text[start:end], utterance.cite(start, end))
         whole = utterance.cite(0, len(utterance.text))
-        more = request_parts(utterance.text, whole, after=end)
+        plan = pasted_document(utterance.text)  # one request, however many steps it has
+        more = [
+            part
+            for part in request_parts(utterance.text, whole, after=end)
+            if not plan.start <= part.source.start - whole.start < plan.end
+        ]
         if len(more) > _MOST_BEHIND:
             more = [part for part in more if not part.thing]
         for part in (part for part in more if part.words and len(more) <= _MOST_BEHIND):

@@ -1,8 +1,9 @@
 """Tasks, read from the calls of task tools and from checklists in text.
 
 A tool that writes the whole list (``TodoWrite``, ``update_plan``, ``todowrite``, ``write_todos``) replaces
-what it wrote before; one that writes single tasks (``TaskCreate``, ``TaskUpdate``) changes them one by one; a
-checklist in a text adds to its own list.
+what it wrote before; one that writes single tasks (``TaskCreate``, ``TaskUpdate``) changes them one by one,
+and one that shows them (``TaskList``) tells what sub-agents changed; a checklist in a text adds to its own
+list.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class TodoKey(NamedTuple):
 
 
 _CHECK = lazy_pattern(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+\[([ xX])\][ \t]+(\S[^\n]*)$", re.MULTILINE)
+_SHOWN_TASK = lazy_pattern(r"^#(\w+) \[(\w+)\] \S", re.MULTILINE)
+"""A line of a list that a tool shows: "#6 [completed] Write the tests"."""
 _TASK_NUMBER = lazy_pattern(r"[Tt]ask #(\w+) created")
 _ENDED = {
     "completed": Closed.DONE,
@@ -49,7 +52,7 @@ _ENDED = {
 }
 
 
-_OF_TASKS = frozenset((ActionKind.TODO, ActionKind.NEW_TASK, ActionKind.TASK_CHANGE))
+_OF_TASKS = frozenset((ActionKind.TODO, ActionKind.NEW_TASK, ActionKind.TASK_CHANGE, ActionKind.TASK_LIST))
 
 
 class Todo(NamedTuple):
@@ -69,7 +72,7 @@ class Todos:
     """Tasks that were removed from their list."""
     count: int = 0
     updated: Cite | None = None
-    """The last call that wrote a list or changed a task."""
+    """The last call that wrote or showed a list, or changed a task."""
     _listed: dict[TodoKey, None] = field(init=False, default_factory=dict)
     """The tasks of the list that is written as a whole."""
 
@@ -115,6 +118,8 @@ class Todos:
                     )
             case ActionKind.TASK_CHANGE:
                 self._change_task(exchange, arguments)
+            case ActionKind.TASK_LIST:
+                self._see_list(exchange)
             case _:
                 pass
 
@@ -144,6 +149,13 @@ class Todos:
         self.loops[key] = replace(loop, text=text, source=source)
         if isinstance(status, str) and status:
             self._put(key, text, status, _place(exchange, text))
+
+    def _see_list(self, exchange: Exchange) -> None:
+        """Take over the states that a tool shows of known tasks; a line of another one adds nothing."""
+        for match in _SHOWN_TASK.finditer(exchange.result.text):
+            key = TodoKey(TodoOrigin.TASKS, match[1])
+            if key in self.loops:
+                self._put(key, self.loops[key].text, match[2], exchange.answered)
 
     def _apply_checklist(self, utterance: Utterance) -> None:
         is_foreign_at = Foreign(utterance.text).holds

@@ -32,6 +32,8 @@ class ActionKind(Enum):
     """Replaces a whole task list."""
     NEW_TASK = "new task"
     TASK_CHANGE = "task change"
+    TASK_LIST = "task list"
+    """Shows the tasks, also what other agents changed."""
     ASK = "ask"
     """Asks the person a question."""
     PROPOSE = "propose"
@@ -83,6 +85,7 @@ _NAMES: Mapping[ActionKind, tuple[str, ...]] = MappingProxyType(
         """),
         ActionKind.NEW_TASK: _words("taskcreate"),
         ActionKind.TASK_CHANGE: _words("taskupdate"),
+        ActionKind.TASK_LIST: _words("tasklist"),
         ActionKind.ASK: _words("""
             askuserquestion request_user_input ask_user ask_followup_question ask_question question
             askquestions
