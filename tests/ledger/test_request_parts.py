@@ -39,6 +39,13 @@ def open_of_the_user(*messages):
             "The parser is fixed. The migration is not done yet.",
             "and write the migration.",
         ),
+        ("Delete the temp dir, then update the docs.", "I deleted the temp dir.", "then update the docs."),
+        ("Add a map and a search bar.", "The search bar is in.", "Add a map"),
+        (
+            "- book a flight to Los Angeles\n- book a hotel",
+            "The flight to Los Angeles is booked.",
+            "book a hotel",
+        ),
         ("1) login page 2) logout page", "The login page is built.", "logout page"),
         ("Please do (a) the login page (b) the logout page.", "The login page is built.", "the logout page."),
         ("Do two things: 1. wire the button, 2. wire the form", "The button is wired.", "wire the form"),
