@@ -39,6 +39,14 @@ def open_of_the_user(*messages):
             "The parser is fixed. The migration is not done yet.",
             "and write the migration.",
         ),
+        (
+            "Fix the parser and write the migration.",
+            "The parser is fixed, but the migration is not done yet.",
+            "and write the migration.",
+        ),
+        ("Add a dark mode and a search bar.", "Dark mode is in; I skipped the search bar.", "a search bar."),
+        ("Add login, logout and signup.", "Everything is done except signup.", "signup."),
+        ("Add login, logout and signup.", "All done, apart from signup, which needs a key.", "signup."),
         ("Delete the temp dir, then update the docs.", "I deleted the temp dir.", "then update the docs."),
         ("Add a map and a search bar.", "The search bar is in.", "Add a map"),
         (
@@ -74,6 +82,8 @@ def test_what_a_report_leaves_out_stays_open_when_the_user_moves_on(asked, repor
         "Done.",
         "Both are implemented.",
         "Everything is in place, login first.",
+        "Everything is in place, except on the logout page.",
+        "All done. It works everywhere except for the logout page of old phones.",
         "Login and logout are implemented.",
         "I implemented it.",
         "Authentication works now.",
