@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import time
 from importlib.resources import files
 from pathlib import Path
 
@@ -121,6 +122,26 @@ def test_a_rule_that_later_words_lifted_is_not_added():
     answer = read_answer(answered(made, standing=[1]), made)
     assert answer is not None
     assert not judgement_of(answer, made, "scripted", items, ledger.pins).added
+
+
+def test_many_new_rules_are_compared_with_the_messages_since_in_one_pass():
+    text = (
+        "We could place the box number {0} a little to the left of the others. I like the colour {0} on it."
+    )
+    made, ledger, items = said(
+        *(f"{text} Always number the item {{0}} in blue.".format(n) for n in range(400))
+    )
+    assert not ledger.pins.active
+
+    def cost(count: int) -> float:
+        answer = read_answer(answered(made, standing=list(range(1, count + 1))), made)
+        assert answer is not None
+        began = time.process_time()
+        assert len(judgement_of(answer, made, "scripted", items, ledger.pins).added) == count
+        return time.process_time() - began
+
+    few, many = (min(cost(count) for _ in range(2)) for count in (5, MOST_SENTENCES))
+    assert many < 8 * max(few, 0.02)  # one pass for each of them takes 24 times as long
 
 
 # Answers ----------------------------------------------------------------------------------------------

@@ -84,13 +84,42 @@ def test_a_ban_about_secrets_deletion_pushing_or_production_holds_and_is_shown_a
         "本番には触らないで",
         "никогда не удаляй файлы",
         "Never print DB_PASSWORD.",
+        "Never log Kennwörter.",
+        "Finger weg vom Produktionsserver.",
     ],
 )
 def test_protected_subjects_are_known_in_other_languages(quote: str):
     assert is_protected(Rule(quote, None))
 
 
-@pytest.mark.parametrize("quote", ["Use tabs.", "Close the drop-down first.", "The product page is red."])
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "Never commit .env files.",
+        "Never read `.env`.",
+        "Never commit to the main branch.",
+        "Never commit directly to `main`.",
+        "Never share the passphrase.",
+        "Never print the SSH key.",
+        "Never remove files without asking.",
+        "Never purge the bucket.",
+    ],
+)
+def test_protected_subjects_are_known_in_usual_words(quote: str):
+    assert is_protected(Rule(quote, None))
+
+
+@pytest.mark.parametrize(
+    "quote",
+    [
+        "Use tabs.",
+        "Close the drop-down first.",
+        "The product page is red.",
+        "Remove unused imports.",
+        "Use the main font.",
+        "Read the environment first.",
+    ],
+)
 def test_other_subjects_are_not_protected(quote: str):
     assert not is_protected(Rule(quote, None))
 

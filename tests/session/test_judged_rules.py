@@ -275,6 +275,21 @@ def test_a_saved_result_keeps_the_judgement():
     assert {pin.quote for pin in again.rules} == {PARTS[0], PARTS[2]}
 
 
+@pytest.mark.parametrize("between", ["You may push to main now.", "The order of the pages is fine."])
+@pytest.mark.parametrize("label", ["standing", "request"])
+def test_a_saved_result_keeps_a_rule_that_the_user_stated_again(label, between):
+    rule = "Never push to main." if label == "standing" else "Never modify files under legacy/."
+    messages = [{"role": "user", "content": rule}, *as_list()]
+    first = clew.compact(messages, 20_000, target_tokens=4_000, summariser=scripted({rule: label}))
+    messages += [{"role": "user", "content": between}, {"role": "user", "content": f"I say it again. {rule}"}]
+    live = clew.compact(messages, 20_000, target_tokens=4_000, previous=first)
+    assert rule in [pin.quote for pin in live.rules]
+    for result in (first, live):  # saved before the words, and after them
+        saved = clew.CompactResult.from_json(json.loads(json.dumps(result.to_json())))
+        again = clew.compact(messages, 20_000, target_tokens=4_000, previous=saved)
+        assert rule in [pin.quote for pin in again.rules]
+
+
 def test_a_digest_that_is_made_again_with_secrets_masked_keeps_the_judgement():
     messages = [{"role": "user", "content": f"Never print the token {KEY}."}, *as_list()]
     result = clew.compact(messages, 20_000, target_tokens=4_000, summariser=scripted(LABELS))

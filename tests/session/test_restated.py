@@ -57,6 +57,16 @@ def test_they_come_after_the_newest_message_and_change_nothing_before(wire):
     assert RULE not in json.dumps(result.messages[1:])
 
 
+@wires
+def test_an_item_of_a_list_of_bans_is_restated_with_the_line_above_it(wire):
+    first, *rest = talk(30)
+    banned = {**first, "content": f"{first['content']}\n\nPlease don't:\n- push to main\n- delete files\n"}
+    stated = json.dumps(fitted(wire, [banned, *rest]).with_rules()[-1])
+    assert "- Please don't: push to main" in stated
+    assert "- Please don't: delete files" in stated
+    assert "- push to main" not in stated
+
+
 def test_the_next_call_continues_from_the_whole_list_or_from_the_view():
     first = fitted("anthropic", talk(30))
     more = [

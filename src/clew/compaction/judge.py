@@ -27,6 +27,7 @@ from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded, ModelError
 from clew.message import Cite, Item, JsonObject, Trust, message_number
 from clew.providers.model import Ask, Steps, Stop
+from clew.rules.active import ActiveRules
 from clew.rules.candidates import AskedSentence, sentences_to_judge
 from clew.rules.judgement import Judgement
 from clew.rules.pins import Pins
@@ -266,18 +267,34 @@ def judgement_of(answer: Answer, asked: RuleQuestion, by: str, view: Sequence[It
         pin = pins.match(one.rule.ref)
         if pin is not None:
             judged.append((pin.ref, verdict))
-        elif verdict is Verdict.STANDING and not _is_over(one.rule, view):
+        elif verdict is Verdict.STANDING:
             added.append(one.rule)
+    added = _still_hold(added, view)
     over = [(asked.rule(rule), asked.rule(by)) for rule, by in answer.ended]
     ended = tuple((rule.ref, end.source) for rule, end in over if rule and end and end.source)
     return Judgement(by, PROMPT_VERSION, asked.upto, len(asked.sentences), tuple(judged), tuple(added), ended)
 
 
-def _is_over(rule: Rule, view: Iterable[Item]) -> bool:
-    """Whether the user ended a rule that was not known to be one by words said since."""
-    number = rule.source.number if rule.source else 0
-    later = (item.message for item in view if message_number(item.id) > number)
-    return any(end.certain for message in later for end in retire([rule], message))
+def _still_hold(rules: Sequence[Rule], view: Iterable[Item]) -> list[Rule]:
+    """Return those of some rules, oldest first, that no words said since end.
+
+    They were not known to be rules when these words came. One pass for all of them, since a session has
+    thousands of messages.
+    """
+    held, active, begun = {str(number): rule for number, rule in enumerate(rules)}, ActiveRules(), 0
+    for item in view:
+        while begun < len(rules) and _number(rules[begun]) < message_number(item.id):
+            active.put(replace(rules[begun], id=str(begun)))
+            begun += 1
+        for end in retire(active, item.message) if active else ():
+            if end.certain:
+                active.drop(end.rule)
+                held.pop(end.rule)
+    return list(held.values())
+
+
+def _number(rule: Rule) -> int:
+    return rule.source.number if rule.source else 0
 
 
 # Asking ----------------------------------------------------------------------------------------------

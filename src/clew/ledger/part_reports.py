@@ -48,6 +48,15 @@ _UNFINISHED = AnyCasePattern(
     re.VERBOSE,
 )
 """A sentence that says of its subject that it is not done."""
+_CLAUSE_END = lazy_pattern(r";\s|,?\s(?:but|while|whereas|although|though)\s", re.IGNORECASE)
+"""Where a sentence goes on to speak of something else: "login works, but logout is not done"."""
+_EXCEPT = AnyCasePattern(
+    r"""\b(?:all|both|everything)\b[^.;:!?\n]{0,80}\b
+    (?:except(?:\ for)?|apart\ from|aside\ from|other\ than|with\ the\ exception\ of)
+    \ (?!(?:at|by|during|from|if|in|on|that|to|under|when|where|while|with)\b)([^.;:!?\n]{1,120})""",
+    re.VERBOSE,
+)
+"""What a report on everything leaves out."""
 _PURPOSE = lazy_pattern(
     r"\b(?:so\ (?:that|we|it|the|they)|because|in\ order\ to|since|which)\b", re.IGNORECASE
 )
@@ -89,7 +98,9 @@ def told_of(report: str) -> tuple[frozenset[str], frozenset[str]]:
     finished: list[str] = []
     unfinished: list[str] = []
     for sentence, states in result_sentences(report):
-        (finished if states and not _UNFINISHED.search(sentence) else unfinished).append(sentence)
+        clauses = _CLAUSE_END.split(sentence) if _UNFINISHED.search(sentence) else [sentence]
+        for clause in clauses:
+            (finished if states and not _UNFINISHED.search(clause) else unfinished).append(clause)
     return stems(" ".join(finished)), stems(" ".join(unfinished))
 
 
@@ -107,12 +118,14 @@ def left_out(
     ``worked`` says whether a call was made since the report before: without one, a long text is the result
     itself, in words of its own.
     """
-    if len(parts) < 2 or says_all_done(report) or _SPEAKS_OF_ALL.search(report):
+    if len(parts) < 2:
+        return
+    if says_all_done(report) or _SPEAKS_OF_ALL.search(report):
+        yield from _excepted(parts, report)
         return
     if not worked and len(report) > _LONGEST_ANSWER:
         return
-    counts = Counter(word for part in parts for word in part.words)
-    own = [frozenset(word for word in part.words if counts[word] == 1) for part in parts]
+    own = _own_words(parts)
     reported = _kinds_named(parts, own, done)
     if LoopKind.QUESTION in reported and len(report) > _LONGEST_ANSWER:
         reported.remove(LoopKind.QUESTION)  # a long text answers in other words
@@ -131,6 +144,20 @@ def left_out(
             may_be_done = worked_on or (is_vague and worked and not part.thing)
             if not may_be_done or not words.isdisjoint(not_done):
                 yield part
+
+
+def _own_words(parts: Sequence[RequestPart]) -> list[frozenset[str]]:
+    """Return for each part the words that no other part has."""
+    counts = Counter(word for part in parts for word in part.words)
+    return [frozenset(word for word in part.words if counts[word] == 1) for part in parts]
+
+
+def _excepted(parts: Sequence[RequestPart], report: str) -> Iterator[RequestPart]:
+    """Yield the parts that a report on everything names as left out: "all done, except the docs"."""
+    excepted = stems(" ".join(match[1] for match in _EXCEPT.finditer(report))) - verbs_of_work()
+    for part, words in zip(parts, _own_words(parts), strict=True):
+        if not words.isdisjoint(excepted):
+            yield part
 
 
 def _covers(done: frozenset[str], words: frozenset[str]) -> bool:

@@ -19,7 +19,7 @@ from clew.ledger.loop import LoopKind
 from clew.ledger.stems import stems
 from clew.message import Cite
 from clew.message.patterns import lazy_pattern
-from clew.rules.languages import is_english, is_function_word
+from clew.rules.languages import ENGLISH, guess, is_function_word
 from clew.rules.prefilter import CHUNKS, marks
 from clew.rules.sentences import Sentence, sentences
 from clew.rules.words import words_again
@@ -217,7 +217,7 @@ def _name_alone(text: str, source: Cite) -> list[RequestPart]:
 def asks_for_something(text: str) -> bool:
     """Return True if a text in English begins with a request for work or ends with a question."""
     asks = _ASKS.match(text) is not None or text.rstrip().endswith("?")
-    return asks and is_english(text, words_again(text))
+    return asks and guess(text, words_again(text)) == ENGLISH
 
 
 class _Span(NamedTuple):
@@ -237,7 +237,7 @@ def request_parts(text: str, source: Cite, after: int = -1) -> list[RequestPart]
     With ``after``, only those that end behind this position of the text, and objects in a row as one.
     """
     read = text[:_LONGEST_SPLIT]
-    if len(read) <= after or not is_english(read, words_again(read)):
+    if len(read) <= after or guess(read, words_again(read)) != ENGLISH:
         return []
     found = (span for span in _spans(read, after) if span.end > after)
     return [_part(read, source, span) for span in islice(found, MOST_PARTS)]

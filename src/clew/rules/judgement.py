@@ -56,15 +56,18 @@ class Judgement:
 
 _PROTECTED = lazy_pattern(
     r"""
-      \b(?:secrets?|credentials?|passw\w*|tokens?|sensitive|personal\ data|\.env       # secrets
-        |(?:api|private|access)[\ _-]?keys?
-        |geheim\w*|mots?\ de\ passe|contraseñ\w*|senhas?|wachtwoord\w*|парол\w*
-        |delet\w*|drop(?![\ -]?down)|truncate|wipe\w*|rm|destroy\w*|erase\w*           # deletion
+      (?<!\w)\.env\b
+    | \b(?:secrets?|credentials?|pass(?:w\w*|phrases?|codes?)|tokens?|sensitive|personal\ data   # secrets
+        |(?:api|private|access|ssh|signing|encryption)[\ _-]?keys?
+        |geheim\w*|kennw[oö]rt\w*|mots?\ de\ passe|contraseñ\w*|senhas?|wachtwoord\w*|парол\w*
+        |delet\w*|drop(?![\ -]?down)|truncate|wipe\w*|rm|destroy\w*|erase\w*|purg(?:e[ds]?|ing)  # deletion
+        |remov\w+\ (?:\w+\ ){0,2}(?:files?|folders?|director(?:y|ies)|data|databases?|tables?|records?
+          |branch(?:es)?|backups?|anything|everything)
         |lösch\w*|supprim\w*|effac\w*|borr[ae]\w*|elimin\w*|cancella\w*|apag\w*|verwijder\w*|usu[nń]\w*|удал\w*
         |(?:force[\ _-]?)?push\w*|pousse\w*|пуш\w*                                     # pushing
-        |(?:to|on|into|from)\ (?:main|master)
+        |(?:to|on|into|from)\ (?:the\ )?[`'"]?(?:main|master)
         |deploy\w*|déploy\w*|despleg\w*|releas\w*|publish\w*|veröffentlich\w*|деплой\w*  # production
-        |prod|production|produktion|producción|produção|produzione|productie|прод(?:акш\w*)?
+        |prod|production|produktion\w*|producción|produção|produzione|productie|прод(?:акш\w*)?
       )\b
     | \w_(?:PASSWORD|TOKEN|SECRET|KEY)\b
     | [删刪]除|密[码碼钥鑰]|推送|部署|生[产產]环境|[线線]上

@@ -313,16 +313,17 @@ class Pins:
     def judge_alike(self, others: Pins, message_named: MessageNamed) -> None:
         """Take over what was judged of the same rules elsewhere: with secrets masked, or before a restart.
 
-        A rule that only a model found is added if its message still has the words.
+        A rule that only a model found is added if its message still has the words. Of several rules with the
+        same words the newest counts: what the user stated again after it ended is in force.
         """
-        for pin in others.all:
+        newest = {_plain(pin.quote): pin for pin in others.all}
+        for pin in newest.values():
             if pin.verdict is None or pin.source is None:
                 continue
             same, message = self.worded(pin.quote), message_named(pin.source.message)
             if same is not None:
-                end = replace(same, status=pin.status, why=pin.why, ended_by=pin.ended_by)
-                judged = replace(end, end_is_certain=pin.end_is_certain, verdict=pin.verdict)
-                self._put(replace(judged, judged_by=pin.judged_by))
+                if pin.is_active or not _is_said_after(same, others.judged_upto):
+                    self._put(_judged_alike(same, pin))
             elif pin.is_active and pin.because == CALLED_RULE and message is not None:
                 start = words(message.parts[pin.source.part]).find(pin.quote)
                 if start >= 0:
@@ -400,6 +401,22 @@ def _judged(pin: Rule, verdict: Verdict, model: str) -> Rule:
         return judged
     why = f"the summariser ({model}) calls it {CALLED[verdict]}"
     return replace(judged, status=RuleStatus.DISMISSED, why=why)
+
+
+def _judged_alike(pin: Rule, other: Rule) -> Rule:
+    """Return a rule with what was judged of another with the same words; its own end stays."""
+    if pin.made_by is not MadeBy.FOUND:
+        return pin
+    judged = replace(pin, verdict=other.verdict, judged_by=other.judged_by)
+    if pin.ended_by is not None and other.is_active:
+        return judged
+    end = replace(judged, status=other.status, why=other.why, ended_by=other.ended_by)
+    return replace(end, end_is_certain=other.end_is_certain)
+
+
+def _is_said_after(pin: Rule, number: int) -> bool:
+    """Whether the user stated a rule, perhaps again, after a message."""
+    return any(place.number > number for place in (pin.source, *pin.repeated) if place)
 
 
 def _is_later(by: Cite, pin: Rule) -> bool:
