@@ -260,3 +260,44 @@ def test_lines_that_were_read_twice_are_quoted_once():
 def test_what_a_tool_glues_to_the_first_line_is_not_part_of_it():
     text = "<path>rates.py</path>\n<type>file</type>\n<content>1: def rate(day):\n2:     return 1\n</content>"
     assert now(read("c1", "rates.py", text))["rates.py"] == ["def rate(day):\n    return 1"]
+
+
+def test_text_that_is_cut_out_of_a_recent_result_is_quoted_unless_its_excerpt_shows_it():
+    body = "\n".join(f"def rate_{n}(day):\n    return table[day] * {n}" for n in range(6))
+    view = items([*read("c1", "src/rates.py", body), spoken("rates.py is next.")])
+    (passage,) = passages(view, {"m2"}, Topics(view, ()))  # the call stays, its result is shortened
+    assert passage.size == len(body) + 1
+    shown = {line.strip() for line in body.split("\n")[:7]}
+    assert passages(view, {"m2"}, Topics(view, ()), visible=shown) == []
+    assert passages(view, {"m1"}, Topics(view, ())) == []
+
+
+def test_a_name_in_few_passages_points_to_them():
+    common = [f"def rate_{n}(day):\n    return convert_total(table_of_rates[day], {n})\n" for n in range(90)]
+    common[50] = common[50].replace("convert_total", "round_half_even")
+    view = items(
+        [
+            *read("c1", "src/rates.py", "\n".join(common)),
+            spoken("In rates.py, `round_half_even` gets what `convert_total` and `table_of_rates` get."),
+        ]
+    )
+    best = passages(view, {"m1", "m2"}, Topics(view, ()))[0]
+    assert any("round_half_even" in line.text for line in best.lines)
+
+
+def test_a_digest_quotes_what_recent_results_no_longer_show_of_the_file_in_work():
+    def source(name: str) -> str:
+        return "\n".join(f"def {name}_{n}(day):\n    return table_{name}[day] * {n}\n" for n in range(60))
+
+    talk = [text_message(Role.USER, "Make rates.py use the new table.")]
+    for n in range(120):
+        talk += read(f"c{n}", f"src/part_{n}.py", source(f"part_{n}"))
+        if n == 100:
+            talk += read("c200", "src/rates.py", source("rate"))
+    talk.append(spoken("Now I change rate_31 in rates.py."))
+    fitted = clew.compact(talk, window=200_000, target_tokens=5_000)
+    digest = fitted.messages[0].text
+    assert "text of src/rates.py:" in digest
+    assert "def rate_31(day):" in digest
+    calls = [call.input for message in fitted.messages for call in message.calls]
+    assert {"file_path": "src/rates.py"} in calls

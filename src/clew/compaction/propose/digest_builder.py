@@ -71,8 +71,10 @@ class DigestBuilder:
         return Outline(matter.span, matter.brief, choice.room_to_write(spare), matter.earlier)
 
     def state_hidden(self, shrinks: Iterable[Shrink]) -> None:
-        """State what the ledger knows about recent messages and their excerpts do not show."""
-        self._matter = replace(self._matter, hidden=hidden_claims(self._scene, shrinks))
+        """State what recent messages say and their excerpts do not show: claims, and text of files."""
+        shown = {shrink.id: shrink.message for shrink in shrinks}
+        results = {name: message for name, message in shown.items() if any(message.results)}
+        self._matter = replace(self._matter, hidden=hidden_claims(self._scene, shrinks), shortened=results)
 
     def fullest(self, room: int, written: Written | None = None) -> SizedDigest:
         """Return the fullest digest that fits the room, with the prose a model wrote, if any."""

@@ -11,6 +11,7 @@ from clew.compaction.ledger_claims import is_restated
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.brief import Written, label_of
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, DigestInput
+from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.file_text import OPENING, FilePassage, repeats
 from clew.compaction.propose.file_text import claims as text_claims
 from clew.compaction.propose.pointed_to import orders_in, said_next
@@ -91,6 +92,9 @@ TOKENS_PER_CANDIDATE = 3
 """Room per candidate value: several times as many as fit, since most are named elsewhere."""
 FOCUS_SHARE = 0.1
 """The same if a person said what matters: lines about it come first."""
+MOST_TEXT_SHARE = 0.2
+"""Share of the view's room for text of files if nothing else in a digest needs it: up to this share a reading
+model continues as well (``bench/results/reader.md``)."""
 MOST_CHARACTERS_PER_TOKEN = 5
 """Of code: a passage that would not fit even so is not tried."""
 WRITTEN_SHARE = 0.6
@@ -138,7 +142,8 @@ class DigestContent:
         ]
         self._edits = list(last_edits(task.ledger.artifacts.changed, matter.gone, scene.source))
         self._for_text = task.keep.for_text
-        self._passages = scene.file_passages(matter.gone) if self._for_text else []
+        self._most_text = max(self._for_text, int(scene.room * MOST_TEXT_SHARE))
+        self._passages = _file_passages(scene, matter) if self._for_text else []
         self._findings = focus.first(self._story.findings)
         if carried:
             self._findings += [claim for claim in earlier if claim.kind is ClaimKind.FINDING]
@@ -182,8 +187,8 @@ class DigestContent:
             self._noted, self._unsaid_at = noted, {}
         story, cost = self._story_claims(min(remaining, room * STORY_SHARE))
         remaining -= cost
-        texts, cost = self._texts(min(remaining, self._for_text))
-        remaining -= cost
+        texts, for_texts = self._texts(min(remaining, self._for_text))
+        remaining -= for_texts
         quoted = by_turn((*self._mandatory, *notes, *story))
         new = [claim for claim in self._findings if not is_said(claim, quoted)]
         findings, cost = self._fill(new, min(remaining, room * FINDINGS_SHARE))
@@ -192,21 +197,24 @@ class DigestContent:
         unquoted = [claim for claim in self._edits if not _is_of(claim, quoted_files)]
         edits, cost = self._fill(unquoted, min(remaining, room * EDITS_SHARE))
         remaining -= cost
-        edits = [*tasks, *edits, *texts]
-        chosen = (*self._mandatory, *known_claims, *notes, *prose, *story, *findings, *edits)
+        chosen = (*self._mandatory, *known_claims, *tasks, *notes, *prose, *story, *findings, *edits, *texts)
         facts, cost = self._unnamed_values(chosen, min(remaining, self._for_facts))
         remaining -= cost
         taken = {id(claim) for claim in (*known_claims, *findings)}
         rest = [claim for claim in (*self._ledger, *new) if id(claim) not in taken]
         more, cost = self._fill(rest, remaining)
-        if remaining - cost > 0 and not self._story_is_whole:  # room that nothing else needs
+        remaining -= cost
+        if remaining > 0 and not self._story_is_whole:  # room that nothing else needs
             before = sum(map(self._gauge.claim, story))
-            story, _ = self._story_claims(before + remaining - cost)
+            story, cost = self._story_claims(before + remaining)
+            remaining -= cost - before
+        if remaining > 0:
+            texts, _ = self._texts(min(for_texts + remaining, self._most_text))
         self.is_all = len(more) == len(rest) and len(prose) == len(self._prose) and self._story_is_whole
         taken.update(map(id, more))
         known_claims = [claim for claim in self._ledger if id(claim) in taken]
         all_findings = sorted((claim for claim in new if id(claim) in taken), key=place)
-        return [*known_claims, *notes, *edits, *prose, *story, *all_findings, *facts]
+        return [*known_claims, *notes, *tasks, *edits, *texts, *prose, *story, *all_findings, *facts]
 
     def _texts(self, room: float) -> tuple[list[Claim], float]:
         """Return the best passages of files that fit, one claim for each file, and their tokens."""
@@ -342,6 +350,14 @@ class DigestContent:
                 taken_claims.append(claim)
                 left -= cost
         return taken_claims, room - left
+
+
+def _file_passages(scene: Scene, matter: DigestInput) -> list[FilePassage]:
+    """Return the passages of files that leave the view or are cut out of recent results."""
+    results = (result for message in matter.shortened.values() for result in message.results)
+    lines = (line for result in results for line in result.text.split("\n"))
+    visible = {NUMBERED_LINE.sub("", line).strip() for line in lines}
+    return scene.file_passages({*matter.gone, *matter.shortened}, visible)
 
 
 def _is_of(edit: Claim, paths: Iterable[str]) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from clew.compaction.ledger_claims import MandatoryContent, shorten_claim
@@ -12,7 +12,7 @@ from clew.compaction.propose.request_text import request_excerpt
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
 from clew.ledger.approvals import cut_lines
 from clew.ledger.loop import OF_THE_USER
-from clew.message import Cite, Item, Trust, words
+from clew.message import Cite, Item, Message, Trust, words
 
 LONGEST_IN_VIEW = 240
 """Characters of the request in progress if the view shows the whole."""
@@ -44,6 +44,8 @@ class DigestInput:
     terms: MandatoryLimits
     hidden: Sequence[Claim] = ()
     """The ledger's claims about recent messages whose words are not in the excerpts shown of these."""
+    shortened: Mapping[str, Message] = field(default_factory=dict)
+    """Recent messages with tool results that are shown shortened, by id."""
     request: Claim | None = None
     """The user's last message that asks for something."""
     goal: Claim | None = None

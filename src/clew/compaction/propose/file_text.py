@@ -17,8 +17,8 @@ the agent reading the file again.
 
 from __future__ import annotations
 
-import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -71,6 +71,8 @@ _WRAPPER = re.compile(
     r"|\(\d+ entries\)|\(End of file [^()]*\))\s*"
 )
 """A line that a tool puts around the text of a file."""
+_GLUED = re.compile(r"^<content>(?=\d+: )", re.MULTILINE)
+"""The same before the first line, on that line."""
 _PREAMBLE = re.compile(
     r"\A(?:(?:Exit code|Wall time|Chunk ID|Process exited|Original token count|Total output lines)\b.*\n)+"
     r"(?:\s*Output:\n)?"
@@ -153,11 +155,16 @@ class Topics:
         weights = zip((NAMED_LAST, NAMED_RECENTLY, NAMED_IN_REQUEST), self._texts, strict=True)
         return sum(weight for weight, text in weights if name and name in text)
 
-    def of_passage(self, text: str) -> float:
-        """Return how much the work is about the names in a passage."""
-        held = set(_WORD.findall(text))
+    def of_passages(self, texts: Sequence[str]) -> list[float]:
+        """Return how much the work is about the names in each passage; a name in few of them counts more."""
+        every = frozenset().union(*self._names)
+        held = [every.intersection(_WORD.findall(text)) for text in texts]
+        common = Counter(name for names in held for name in names)
+        return [sum(self._weight(name) / common[name] for name in names) for names in held]
+
+    def _weight(self, name: str) -> float:
         shares = zip((TERM_LAST, TERM_RECENT, TERM_REQUEST), self._names, strict=True)
-        return sum(weight * len(held & names) for weight, names in shares) / math.sqrt(max(1, len(held)))
+        return sum(weight for weight, names in shares if name in names)
 
 
 def _short_name(path: str) -> str:
@@ -167,20 +174,19 @@ def _short_name(path: str) -> str:
     return f"{folder.rpartition('/')[2]}/{name}" if is_common and folder else name
 
 
-def passages(items: Sequence[Item], gone: Collection[str], topics: Topics) -> list[FilePassage]:
+def passages(
+    items: Sequence[Item], gone: Collection[str], topics: Topics, visible: Collection[str] = ()
+) -> list[FilePassage]:
     """Return the passages of files that the work is about and that leave the view, best first.
 
-    ``items`` are the messages before and after the cut, ``gone`` the ids of those before it.
+    ``items`` are the messages before and after the cut, ``gone`` the ids of those before it and of those that
+    are shown shortened; ``visible`` are the lines that are shown of these.
     """
     found = []
     for path, texts in current_texts(items, topics).items():
         of_file = topics.of_file(path)
-        shown = {
-            line.text.strip()
-            for lines in texts
-            for line in lines
-            if not all(cite.message in gone for cite in line.sources)
-        }
+        shown = {line.text.strip() for lines in texts for line in lines if not _has_left(line, gone)}
+        shown.update(visible)
         for number, lines in enumerate(texts):
             for start, run in _runs(lines, gone):
                 text = "\n".join(line.text for line in run)
@@ -189,8 +195,9 @@ def passages(items: Sequence[Item], gone: Collection[str], topics: Topics) -> li
                     and _has_code(path, run)
                     and not _is_shown(run, shown)
                 ):
-                    weight = of_file + topics.of_passage(text)
-                    found.append(FilePassage(path, number, start, tuple(run), weight))
+                    found.append(FilePassage(path, number, start, tuple(run), of_file))
+    weights = topics.of_passages(["\n".join(line.text for line in one.lines) for one in found])
+    found = [one._replace(weight=one.weight + more) for one, more in zip(found, weights, strict=True)]
     return sorted(found, key=lambda one: -one.weight)
 
 
@@ -206,6 +213,11 @@ def _has_code(path: str, run: Sequence[FileLine]) -> bool:
         return True
     code = (line for line in run if line.text.strip() and not _COMMENT.match(line.text))
     return len(list(islice(code, FEWEST_LINES))) == FEWEST_LINES
+
+
+def _has_left(line: FileLine, gone: Collection[str]) -> bool:
+    """Whether what shows a line leaves the view: the result of a read, or the call that wrote it."""
+    return line.sources[-1].message in gone
 
 
 def _is_shown(run: Sequence[FileLine], shown: Collection[str]) -> bool:
@@ -307,7 +319,7 @@ def _lines_read(step: Step, call: str, path: str) -> list[FileLine]:
         return []
     name = _as_written(path, step.asked)
     cites = (Cite(call, step.call.part), Cite(step.name, step.result.part))
-    text = _PREAMBLE.sub("", _REMINDER.sub("", text)).replace("<content>1: ", "1: ", 1)
+    text = _GLUED.sub("", _PREAMBLE.sub("", _REMINDER.sub("", text)))
     lines = [line for line in text.rstrip("\n").split("\n") if not _WRAPPER.fullmatch(line)]
     numbered = sum(NUMBERED_LINE.match(line) is not None for line in lines) * 2 > len(lines)
     return [FileLine(NUMBERED_LINE.sub("", line) if numbered else line, name, cites) for line in lines]
@@ -381,7 +393,7 @@ def _runs(lines: Sequence[FileLine], gone: Collection[str]) -> Iterator[tuple[in
     size = 0
     imports = _imports(lines)
     for i, line in enumerate(lines):
-        leaves = i not in imports and all(cite.message in gone for cite in line.sources)
+        leaves = i not in imports and _has_left(line, gone)
         if leaves and len(line.text) <= LONGEST_LINE:
             run.append(line)
             size += len(line.text) + 1

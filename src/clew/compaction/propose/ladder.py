@@ -127,7 +127,12 @@ def _room_for_text(scene: Scene) -> int:
     if scene.stop <= scene.floor or scene.focus:
         return 0
     covered = scene.task.shown[1].covers if scene.task.shown else ()
-    found = scene.file_passages({*covered, *(item.id for item in scene.view[: scene.stop])})
+    shortened = (
+        item.id
+        for item, whole, faded in zip(scene.view, scene.whole, scene.faded, strict=True)
+        if faded < whole and any(item.message.results)
+    )
+    found = scene.file_passages({*covered, *(item.id for item in scene.view[: scene.stop]), *shortened})
     most = int(scene.room * between(TEXT_SHARE, scene.room))
     fitting = [passage.size for passage in found if passage.size <= most * CHARACTERS_PER_TOKEN]
     return min(sum(fitting) // CHARACTERS_PER_TOKEN, most)

@@ -283,8 +283,10 @@ class Scene:
         """The names among these terms."""
         return mentioned(self.terms)
 
-    def file_passages(self, gone: Collection[str]) -> list[FilePassage]:
+    def file_passages(self, gone: Collection[str], visible: Collection[str] = ()) -> list[FilePassage]:
         """Return the passages of files that the work is about, given the ids of the messages that leave.
+
+        ``visible`` are the lines shown of those that are only shortened.
 
         Not a cached property: Python 3.11 locks those, and looking up originals may wait for the store.
         """
@@ -294,7 +296,7 @@ class Scene:
             self._with_files = [*known, *self.originals(self.task.view[self.floor :][-2 * MOST_MESSAGES :])]
         asked = self.task.request or self.task.goal
         about = (asked.text[:LONGEST_REQUEST],) if asked else ()
-        return passages(self._with_files, gone, Topics(self.view, about))
+        return passages(self._with_files, gone, Topics(self.view, about), visible)
 
     @cached_property
     def unread(self) -> int:

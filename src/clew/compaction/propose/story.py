@@ -13,12 +13,13 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind
-from clew.compaction.propose.edits import edits, written_text
+from clew.compaction.propose.edits import edits, patch_blocks, written_text
 from clew.compaction.propose.excerpt import NUMBERED_LINE, STRUCTURE, excerpt
 from clew.ledger.agent_findings import RankedFinding
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Turn, Turns
 from clew.message import Cite, Message, ToolCall, ToolResult, Trust, message_number, words
+from clew.message.parts import json_strings
 from clew.message.patterns import AnyCasePattern
 
 LEVELS = (8_000, 5_500, 4_000, 3_000, 2_200, 1_500, 1_100, 800, 560, 400, 280, 200)
@@ -320,7 +321,7 @@ def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -
         if cite is None or not isinstance(part, ToolCall):
             continue
         added = list(islice(_added(part, artifact.name), MOST_ADDED))
-        added = _definitions(added) if written_text(part.arguments) is not None else _telling_lines(added)
+        added = _definitions(added) if _is_new(part, artifact.name) else _telling_lines(added)
         if added and artifact.name in words(part):  # JSON writes a Windows path differently
             lines = "".join(f"\n+ {line}" for line in added)
             cites = (Cite(cite.message, cite.part),)
@@ -397,6 +398,15 @@ def _telling_lines(lines: list[str]) -> list[str]:
     weight = [0 if STRUCTURE.match(line) else 2 if _SAYS_LITTLE.match(line) else 1 for line in lines]
     best = sorted(range(len(lines)), key=lambda i: weight[i])
     return [lines[i] for i in sorted(best[:EDIT_LINES])]
+
+
+def _is_new(call: ToolCall, name: str) -> bool:
+    """Whether a call writes a whole file, also as one of the files of a patch."""
+    if written_text(call.arguments) is not None:
+        return True
+    patches = (text for text in json_strings(call.arguments) if "*** Add File" in text)
+    blocks = (block for patch in patches for block in patch_blocks(patch))
+    return any(block.is_whole_file and name.endswith(block.path) for block in blocks)
 
 
 def _definitions(lines: list[str]) -> list[str]:
