@@ -133,17 +133,20 @@ def left_out(
     if is_vague:
         reported = _kinds_named(parts, own, frozenset(word for word, did in touched.items() if did))
     for part, words in zip(parts, own, strict=True):
-        if part.kind not in reported or not words - verbs_of_work():
+        if part.kind not in reported or not words - verbs_of_work() or _is_settled(part, words, not_done):
             continue
-        if part.kind is LoopKind.QUESTION and (
-            not _ASKS_SOMETHING.match(part.text) or not words.isdisjoint(not_done)
-        ):
-            continue  # "…, okay?" asks nothing, and "I cannot do that" is an answer
         if words.isdisjoint(done) and not _covers(done, part.words):
             worked_on = any(touched.get(word, False) or (part.looks and word in touched) for word in words)
             may_be_done = worked_on or (is_vague and worked and not part.thing)
             if not may_be_done or not words.isdisjoint(not_done):
                 yield part
+
+
+def _is_settled(part: RequestPart, words: frozenset[str], not_done: frozenset[str]) -> bool:
+    """Return True for a question that needs no answer or has one: "…, okay?", and "I cannot do that"."""
+    if part.kind is not LoopKind.QUESTION:
+        return False
+    return not _ASKS_SOMETHING.match(part.text) or not words.isdisjoint(not_done)
 
 
 def _own_words(parts: Sequence[RequestPart]) -> list[frozenset[str]]:

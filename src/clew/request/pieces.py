@@ -101,7 +101,9 @@ def restated_rules(rules: Iterable[Rule], view: Sequence[Item], count: Callable[
 
 
 def _rule_line(rule: Rule) -> str:
-    text = escape_tags(rule.quote).replace("\n", "\n  ")
+    """Return a rule with the line above its list: "push" alone would order what "Please don't:" forbids."""
+    said = f"{rule.lead} {rule.quote}" if rule.lead else rule.quote
+    text = escape_tags(said).replace("\n", "\n  ")
     return f"- {text}"
 
 
