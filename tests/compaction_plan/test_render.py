@@ -42,6 +42,11 @@ def test_a_digest_reads_like_this():
     )
 
 
+def test_an_item_of_a_list_of_prohibitions_is_quoted_with_the_line_above_it():
+    pin = replace(PIN, quote="push to main", lead="Please don't:")
+    assert '- (Please don\'t:) "push to main"' in render_digest(replace(DIGEST, pins=(pin,)))
+
+
 def test_it_is_machine_text_with_the_lowest_trust_of_its_claims():
     message = digest_message(DIGEST)
     assert message.origin is Origin.SUMMARY
@@ -79,6 +84,7 @@ pins = st.builds(
     anything,
     st.builds(Cite, names),
     st.sampled_from([Trust.USER, Trust.DEVELOPER, Trust.SYSTEM]),
+    st.just("") | anything.map(lambda text: " ".join(text.replace('"', "'").split())),
 )
 claims = st.builds(
     Claim,
@@ -99,9 +105,7 @@ def test_what_was_meant_can_be_read_back_whatever_it_says(
     shown = parse_digest(f"before\n{render_digest(digest)}\nafter")
     assert shown is not None
     assert (shown.id, shown.level, shown.covers, shown.author) == ("d7", 2, "m1", "a model")
-    assert [(p.quote, p.source.message, p.trust, p.is_cut) for p in shown.pins] == [
-        (p.quote, p.source.message, p.trust, p.is_cut) for p in given_pins
-    ]
+    assert [(p.shown, p.is_cut) for p in shown.pins] == [(p.shown, p.is_cut) for p in given_pins]
     meant = sorted(given_claims, key=lambda claim: ORDER[claim.kind])
     assert [(c.kind, c.text, c.messages, c.untrusted) for c in shown.claims] == [
         (

@@ -205,6 +205,18 @@ def test_a_clause_that_says_nothing_alone_is_not_quoted_alone(text: str):
 
 
 @pytest.mark.parametrize(
+    ("text", "readable"),
+    [
+        ("Please don't:\n- push to main\n- edit legacy/", "Please don't: push to main"),
+        ("## Don'ts\n- push to main\n- edit legacy/", "Don'ts: push to main"),
+        ("Rules:\n- never push to main\n- use tabs", "never push to main"),
+    ],
+)
+def test_a_rule_is_readable_alone(text: str, readable: str):
+    assert find_candidates(user(text))[0].readable == readable
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "> never push\n\nwhat does that mean?",

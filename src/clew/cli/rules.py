@@ -113,7 +113,7 @@ def _ledger(source: Log | Input, term: Terminal) -> Ledger:
 def _lines(pin: Pin, *, sign: str) -> Iterator[str]:
     """Yield a rule, and under it its source, certainty and reason."""
     state = "" if pin.is_active else f" ({pin.status.value})"
-    yield f"{sign} {pin.id:<5}{one_line(pin.quote, 200)}{state}"
+    yield f"{sign} {pin.id:<5}{one_line(pin.readable, 200)}{state}"
     source = f"said in {pin.source.message}" if pin.source else "set by hand"
     yield f"       {source} · {pin.certainty} · {pin.found_because}"
     if pin.judgement:
@@ -163,7 +163,7 @@ def run_pin(args: argparse.Namespace, term: Terminal) -> int:
         return 0
     for pin in active:
         mark = "*" if pin in changed else " "
-        term.say(printable(f"{mark} {pin.id:<5}{one_line(pin.quote, 100)}"))
+        term.say(printable(f"{mark} {pin.id:<5}{one_line(pin.readable, 100)}"))
     if not active:
         term.say(printable(f"no rule is in force in {log.name}"))
     for line in waiting_lines(waiting, log.name):
@@ -175,7 +175,7 @@ def waiting_lines(waiting: Sequence[Pin], name: str) -> Iterator[str]:
     """Yield lines on the rules of an imported file that wait for confirmation."""
     if waiting:
         yield f"{count(len(waiting), 'rule')} set by hand in the imported file, not in force here:"
-        yield from (f"? {pin.id:<5}{one_line(pin.quote, 100)}" for pin in waiting)
+        yield from (f"? {pin.id:<5}{one_line(pin.readable, 100)}" for pin in waiting)
         yield f"`clew pin {name} --confirm` puts them in force"
 
 

@@ -157,7 +157,7 @@ def _leaves(claim: Claim, dropped_ids: set[str]) -> bool:
 def _pins(ledger: Ledger) -> Iterator[RuleQuote]:
     # System rules too: those in the prompt are never pinned, but later system messages may leave the view.
     for pin in ledger.pins.active:
-        yield RuleQuote(pin.id, pin.quote, pin.source or Cite("by-hand"), pin.trust)
+        yield RuleQuote(pin.id, pin.quote, pin.source or Cite("by-hand"), pin.trust, pin.needed_lead)
 
 
 def _goal(ledger: Ledger) -> Iterator[Claim]:

@@ -206,7 +206,7 @@ def _rule_lines(ledger: Ledger, by_hand: ManualRules) -> Iterator[ReminderLine]:
     for pin in ledger.pins.active:
         if is_sure(pin) and plain(pin.quote) not in by_hand.taken_off | set(map(plain, by_hand.pinned)):
             ref = pin.source.message if pin.source else ""
-            yield ReminderLine(ref, f'"{flat(pin.quote, LONGEST_RULE)}"')
+            yield ReminderLine(ref, f'"{flat(pin.readable, LONGEST_RULE)}"')
 
 
 def _goal_line(ledger: Ledger) -> ReminderLine | None:

@@ -134,7 +134,7 @@ class SessionTools:
         perhaps: list[str] = []
         for pin in ledger.pins.active:
             if pin.trust is Trust.USER and _plain(pin.quote) not in removed:
-                line = f'- [{pin.source.message if pin.source else ""}] "{pin.quote}"'
+                line = f'- [{pin.source.message if pin.source else ""}] "{pin.readable}"'
                 (sure if is_sure(pin) else perhaps).append(line)
         found = "Rules of the user, word for word, put back after every compaction:"
         lines = [found, *sure] if sure else ["No rules found."]

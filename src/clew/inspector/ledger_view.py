@@ -75,6 +75,7 @@ def _pin(pin: Pin) -> JsonObject:
     return {
         "id": pin.id,
         "quote": pin.quote,
+        "readable": pin.readable,
         "source": pin.source.message if pin.source else None,
         "trust": pin.trust.label,
         "status": pin.status.value,

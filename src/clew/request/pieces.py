@@ -101,9 +101,7 @@ def restated_rules(rules: Iterable[Rule], view: Sequence[Item], count: Callable[
 
 
 def _rule_line(rule: Rule) -> str:
-    """Return a rule with the line above its list: "push" alone would order what "Please don't:" forbids."""
-    said = f"{rule.lead} {rule.quote}" if rule.lead else rule.quote
-    text = escape_tags(said).replace("\n", "\n  ")
+    text = escape_tags(rule.readable).replace("\n", "\n  ")
     return f"- {text}"
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from clew.rules.cues import Hit, Language, Phrase
 from clew.rules.languages import ENGLISH, guess, is_english, is_function_word, language
+from clew.rules.rule import BAN_LEAD
 from clew.rules.sentences import Sentence
 from clew.rules.shapes import OPENING, ORDERS, shapes
 from clew.rules.words import Token, model, plain_words, tokens, words_again
@@ -262,12 +263,12 @@ def _need(phrase: Phrase) -> _Need:
 def _over(sentence: Sentence, surroundings: Surroundings, name: str) -> Iterator[Hit]:
     """Yield the cues of the heading and the lead-in above a sentence."""
     if sentence.item and sentence.heading and _is_ban(sentence.heading, surroundings.language):
-        yield Hit("ban_lead", 0, 0)
+        yield Hit(BAN_LEAD, 0, 0)
     elif sentence.heading and _heads_rules(sentence.heading, surroundings.language):
         yield Hit("rule_heading", 0, 0)
     if sentence.lead:
         if _bans(sentence.lead, name) or _heads_bans(sentence.lead, name):
-            yield Hit("ban_lead", 0, 0)
+            yield Hit(BAN_LEAD, 0, 0)
         elif _heads_rules(sentence.lead, name):
             yield Hit("rule_lead", 0, 0)
 

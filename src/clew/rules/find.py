@@ -33,7 +33,7 @@ from clew.rules.pasted import (
     tasks,
 )
 from clew.rules.permission import PERMITS
-from clew.rules.rule import Force, Kind, Reason, Rule, Strength
+from clew.rules.rule import BAN_LEAD, Force, Kind, Reason, Rule, Strength
 from clew.rules.sentences import Sentence, Spans, sentences
 from clew.rules.subject import scope_of
 from clew.rules.words import confidence, model, words_again
@@ -263,7 +263,7 @@ def read_rule(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Ru
         trust=trust,
         confidence=round(confidence(model().score(fired)), 3),
         reasons=reasons,
-        lead=sentence.lead,
+        lead=sentence.lead or (f"{sentence.heading}:" if BAN_LEAD in fired else ""),
         force=force,
         because=why,
     )

@@ -365,13 +365,14 @@ class Pins:
             self._put(pin)
         return confirmed
 
-    def restore(self, quote: str, source: Cite, trust: Trust) -> Rule:
+    def restore(self, quote: str, source: Cite, trust: Trust, lead: str = "") -> Rule:
         """Restore a rule that only a digest of an earlier part of the session quotes."""
         same = self._by_words.get(_plain(quote))
         if same:
             return self.held[same]
         # Kind and scope are parsed again, so that later words can lift it.
-        return self._new(replace(_parse_rule(quote), source=source, trust=trust))
+        rule = _parse_rule(f"{lead} {quote}" if lead else quote)
+        return self._new(replace(rule, quote=quote, lead=lead, source=source, trust=trust))
 
     def edit(self, id_: str, quote: str) -> Rule:
         """Replace the words of a rule; the old rule is kept as superseded."""

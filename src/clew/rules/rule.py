@@ -98,6 +98,10 @@ class Scope:
     duration: Duration = Duration()
 
 
+BAN_LEAD = "ban_lead"
+"""The cue of an item whose heading or lead forbids it: "Please don't:", "## Forbidden"."""
+
+
 class Reason(NamedTuple):
     """A cue that fired: its name, the matched words, its weight."""
 
@@ -213,6 +217,18 @@ class Rule:
     def span(self) -> Span:
         """Return its position in the message; empty for a rule set by hand."""
         return Span(*self.source[1:3], self.source.end or 0) if self.source else Span(0, 0, 0)
+
+    @property
+    def needed_lead(self) -> str:
+        """Return the lead if the quote needs it: "push" alone would order what "Please don't:" forbids."""
+        by_lead = not self.reasons or any(reason.cue == BAN_LEAD for reason in self.reasons)
+        # A digest prints it between brackets before the quote: no quotation mark may be in it.
+        return " ".join(self.lead.replace('"', "'").split()) if by_lead else ""
+
+    @property
+    def readable(self) -> str:
+        """Return the words so that they can be read alone."""
+        return f"{self.needed_lead} {self.quote}".lstrip()
 
     @property
     def is_active(self) -> bool:

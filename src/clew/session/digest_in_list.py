@@ -71,7 +71,7 @@ def digest_in(item: Item) -> Digest | None:
 def restore(ledger: Ledger, digest: Digest) -> None:
     """Restore rules and early user messages from a digest into a ledger."""
     for pin in digest.pins:
-        ledger.pins.restore(pin.quote, pin.source, pin.trust)
+        ledger.pins.restore(pin.quote, pin.source, pin.trust, pin.lead)
     claims = [claim for claim in digest.claims if claim.kind is ClaimKind.USER]
     claims.sort(key=lambda claim: int(claim.sources[0].message[1:]))
     ledger.restore_user_quotes((claim.text, claim.sources[0], claim.trust) for claim in claims)

@@ -279,7 +279,7 @@ def _rules(ledger: Ledger) -> Iterator[HandoffLine]:
     for pin in ledger.pins.active:
         if pin.trust is Trust.USER:
             source = pin.source.message if pin.source else pin.id  # one set by hand is in no message
-            yield HandoffLine(f"“{flat(pin.quote, LONGEST_RULE)}”", (source,))
+            yield HandoffLine(f"“{flat(pin.readable, LONGEST_RULE)}”", (source,))
 
 
 def _files(ledger: Ledger, folder: str, most: int) -> Iterator[HandoffLine]:

@@ -137,7 +137,9 @@ def digest_from_json(value: JsonObject) -> Digest:
                 body["checksum"],
                 tuple(_claim(item) for item in body["claims"]),
                 tuple(
-                    RuleQuote(item["id"], item["quote"], Cite(*item["source"]), _label(item))
+                    RuleQuote(
+                        item["id"], item["quote"], Cite(*item["source"]), _label(item), item.get("lead", "")
+                    )
                     for item in body["pins"]
                 ),
                 tuple(body["folds"]),
@@ -151,7 +153,14 @@ def digest_from_json(value: JsonObject) -> Digest:
 
 def pin_to_json(pin: RuleQuote) -> JsonObject:
     """Return a rule as JSON."""
-    return {"id": pin.id, "quote": pin.quote, "source": list[Json](pin.source), "trust": pin.trust.label}
+    lead: JsonObject = {"lead": pin.lead} if pin.lead else {}
+    return {
+        "id": pin.id,
+        **lead,
+        "quote": pin.quote,
+        "source": list[Json](pin.source),
+        "trust": pin.trust.label,
+    }
 
 
 def claim_to_json(claim: Claim) -> JsonObject:

@@ -136,11 +136,13 @@ class RuleQuote:
     source: Cite
     trust: Trust
     """Of the speaker: user, developer or system."""
+    lead: str = ""
+    """The line above the list that the quote is an item of: "Please don't:"."""
 
     @property
-    def shown(self) -> tuple[str, str, Trust]:
-        """Return what a rendered digest says of it: the quote, its message and its speaker's label."""
-        return self.quote, self.source.message, self.trust
+    def shown(self) -> tuple[str, str, str, Trust]:
+        """Return what a rendered digest says of it: lead and quote, its message and its speaker's label."""
+        return self.lead, self.quote, self.source.message, self.trust
 
     @property
     def is_cut(self) -> bool:

@@ -64,7 +64,7 @@ _BREAK = re.compile("[\n\r\x0b\x0c\x85\u2028\u2029]")  # everything some reader 
 _NEEDS_ESCAPE = re.compile(f"<|{_BREAK.pattern}")  # almost no line has any of these
 _ESCAPED_BREAK = re.compile("([\r\x0b\x0c\x85\u2028\u2029])  ")  # breaks that do not end a line for us
 _SPEAKER = re.compile(r"\[([^\], ]+), ([a-z-]+)\]")
-_PIN = re.compile(r'- "(.*)"( …)?', re.DOTALL)
+_PIN = re.compile(r'- (?:\((?P<lead>[^\n]*?)\) )?"(?P<quote>.*)"(?P<cut> …)?', re.DOTALL)
 _SOURCES = re.compile(r"\[([^\]\s]+)\]")
 _MARKS = ("- ", "~ ")
 _ID = re.compile(r"m[1-9][0-9]{0,9}")
@@ -128,7 +128,9 @@ def _pin_lines(pins: Sequence[RuleQuote]) -> Iterator[str]:
     """Render rules under their message and speaker; neighbours from one message share a heading."""
     for source, group in groupby(pins, key=lambda pin: (pin.source.message, pin.trust)):
         yield f"[{source[0]}, {source[1].label}]"
-        yield from (f'- "{_escape(pin.quote)}"{" …" if pin.is_cut else ""}' for pin in group)
+        for pin in group:
+            lead = f"({_escape(pin.lead)}) " if pin.lead else ""
+            yield f'- {lead}"{_escape(pin.quote)}"{" …" if pin.is_cut else ""}'
 
 
 def _claim_lines(claims: Sequence[Claim]) -> Iterator[str]:
@@ -270,8 +272,9 @@ def _join_continuations(lines: Iterable[str]) -> Iterator[str]:
 
 def _pin(rule: re.Match[str], speaker: re.Match[str], number: int) -> RuleQuote:
     # A quote with "…" after it was cut. That it is longer is all that is known: see `RuleQuote.is_cut`.
-    end = LONGEST_RULE + 1 if rule[2] else None
-    return RuleQuote(f"shown-{number}", _unescape(rule[1]), Cite(speaker[1], end=end), _label(speaker))
+    source = Cite(speaker[1], end=LONGEST_RULE + 1 if rule["cut"] else None)
+    lead = _unescape(rule["lead"] or "")
+    return RuleQuote(f"shown-{number}", _unescape(rule["quote"]), source, _label(speaker), lead)
 
 
 def digest_of_message(message: Message) -> Digest | None:

@@ -81,7 +81,7 @@ function Pins({ session, pins, done }) {
     ${active.length === 0 && html`<p class="quiet">No rules.</p>`}
     <ul>${active.map((pin) => html`<li key=${pin.id}><${Pin} session=${session} pin=${pin} run=${run} busy=${busy} /></li>`)}</ul>
     ${waiting.length > 0 && html`<div role="group" aria-label="imported rules"><p>Set by hand in the imported file; not in force until you confirm them:</p>
-      <ul>${waiting.map((pin) => html`<li key=${pin.id}><span class="ref">${pin.id}</span> <q>${pin.quote}</q> <span class="quiet">imported</span></li>`)}</ul>
+      <ul>${waiting.map((pin) => html`<li key=${pin.id}><span class="ref">${pin.id}</span> <q>${pin.readable}</q> <span class="quiet">imported</span></li>`)}</ul>
       <button type="button" disabled=${busy} onClick=${confirm}>Confirm ${plural(waiting.length, "rule")}</button></div>`}
     <form class="row" onSubmit=${add}>
       <input type="text" aria-label="a new rule" placeholder="A rule that must survive, in your words" value=${words} onInput=${(event) => setWords(event.target.value)} />
@@ -90,7 +90,7 @@ function Pins({ session, pins, done }) {
     <${Status} result=${result} busy=${busy} />
     ${ended.length > 0 && html`<details><summary>${plural(ended.length, "rule")} no longer in force</summary>
       <ul>${ended.map(
-        (pin) => html`<li class="ended"><span class="ref">${pin.id}</span> <s>${pin.quote}</s>${" "}
+        (pin) => html`<li class="ended"><span class="ref">${pin.id}</span> <s>${pin.readable}</s>${" "}
           <span class="quiet">${pin.status}${pin.why ? `: ${pin.why}` : ""}${pin.replaced_by ? `, by ${pin.replaced_by}` : ""}</span> <${Turn} session=${session} id=${pin.source} /></li>`,
       )}</ul></details>`}
   </section>`;
@@ -105,7 +105,7 @@ function Pin({ session, pin, run, busy }) {
   };
   const revoke = () => run(() => act(session, "unpin", { pin: pin.id, shown: pin.quote }), () => `${pin.id} is no longer in force.`);
   if (editing !== null) return html`<${EditForm} label=${`the rule ${pin.id}`} text=${editing} change=${edit} save=${save} busy=${busy} />`;
-  return html`<span class="ref">${pin.id}</span> <q>${pin.quote}</q> <${Trust} trust=${pin.trust} />
+  return html`<span class="ref">${pin.id}</span> <q>${pin.readable}</q> <${Trust} trust=${pin.trust} />
     ${pin.source ? html`<${Turn} session=${session} id=${pin.source} />` : html`<span class="quiet">by hand</span>`}
     <span class="quiet">${pin.certainty}: ${pin.because}${pin.judgement ? ` · ${pin.judgement}` : ""}${pin.certain ? "" : ` · uncertain, still in force: ${pin.why}`}</span>
     <span class="row"><button class="small" onClick=${() => edit(pin.quote)} aria-label="edit rule ${pin.id}">Edit</button>
