@@ -68,3 +68,10 @@ def test_a_replacement_is_found_among_many_rules() -> None:
     many = rules(listed(ITEMS["replacements"], SHORT))
     (end,) = retire(many, text_message(Role.USER, "Use bison instead of parser7 from now on."))
     assert end.rule == "p7"
+
+
+def test_lines_of_spaces_below_a_line_of_dashes_are_read_in_linear_time() -> None:
+    """The start of a file with settings, as it seems; a form for the terminal has hundreds of such lines."""
+    find_candidates(listed(ITEMS["replacements"], 10))  # compile the patterns
+    text = "---\n" + f"{' ' * 76}\n" * 60 + "Never touch legacy/.\n" * 3
+    assert cost(lambda: find_candidates(text_message(Role.USER, text))) < 1.0

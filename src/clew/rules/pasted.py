@@ -118,7 +118,10 @@ _FILE_SHOWN = AnyCasePattern(
 """A line that introduces the content of a file."""
 _PLACE_NAMED = lazy_pattern(r"\b(?:under|in|at|within|inside|into|from|to)\s*:[ \t]*\Z")
 """End of a line that names where to work, not what is shown: "update only the files under:"."""
-_FRONT_MATTER = lazy_pattern(r"^---[ \t]*\n(?:[\w-]+:[^\n]*\n|[ \t]+[^\n]*\n){1,80}---[ \t]*$", re.MULTILINE)
+# Possessive: a line of spaces has one way to match, or eighty of them would take for ever.
+_FRONT_MATTER = lazy_pattern(
+    r"^---[ \t]*+\n(?:[\w-]++:[^\n]*+\n|[ \t]++[^\n]*+\n){1,80}+---[ \t]*+$", re.MULTILINE
+)
 _TAKEN_UP = lazy_pattern(
     r"\b(?:follow|obey|respect|adhere|comply|stick|abide|apply|observe|honou?r|according to"
     r"|your (?:rules|instructions)|these are (?:the|our|my) rules)\b",
