@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.compaction.propose.excerpt import LONGEST_LINE, ExcerptSource, excerpt
+from clew.compaction.propose.excerpt import ExcerptSource, excerpt
+from clew.compaction.propose.lines import LONGEST_LINE
 
 NUMBERS = [f"line {n}" for n in range(1000)]
 

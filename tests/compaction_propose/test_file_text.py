@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import pytest
 
 import clew
 from clew.compaction.plan import Topic
-from clew.compaction.propose.file_text import Topics, claims, current_texts, passages, repeats
-from clew.message import Message, Role, text_message
+from clew.compaction.propose.file_text import FilePassage, Topics, claims, current_texts, passages, repeats
+from clew.message import Item, Message, Role, text_message
 from tests.compaction_propose.sessions import items, spoken, step
 
 RATES = "\n".join(
@@ -32,6 +32,12 @@ def now(messages: Sequence[Message], last: str = "Next is rates.py.") -> dict[st
     view = items([*messages, spoken(last)])
     found = current_texts(view, Topics(view, ()))
     return {path: ["\n".join(line.text for line in text) for text in texts] for path, texts in found.items()}
+
+
+def leaving(view: list[Item], gone: Collection[str], visible: Collection[str] = ()) -> list[FilePassage]:
+    """Return the passages that leave the view with these messages."""
+    topics = Topics(view, ())
+    return passages(current_texts(view, topics), gone, topics, visible)
 
 
 def test_the_text_of_a_file_has_the_edits_made_since_it_was_read():
@@ -121,14 +127,14 @@ def test_the_passage_that_the_last_reply_is_about_comes_first_and_shown_lines_ar
     messages = [*read("c1", "src/rates.py", f"{padding}\n\n{RATES}"), spoken("rates.py: now rate_yearly")]
     view = items(messages)
     gone = {item.id for item in view[:2]}
-    best = passages(view, gone, Topics(view, ()))[0]
+    best = leaving(view, gone)[0]
     assert any("rate_yearly" in line.text for line in best.lines)
-    assert passages(view, {"m1"}, Topics(view, ())) == []
+    assert leaving(view, {"m1"}) == []
 
 
 def test_claims_quote_neighbouring_passages_together_and_cite_call_and_result():
     view = items([*read("c1", "src/rates.py", RATES * 9), spoken("rates.py is next.")])
-    found = passages(view, {"m1", "m2"}, Topics(view, ()))
+    found = leaving(view, {"m1", "m2"})
     (claim,) = claims(found[:1])
     assert claim.text.startswith("text of src/rates.py:\n")
     assert {cite.message for cite in claim.sources} == {"m1", "m2"}
@@ -180,7 +186,7 @@ import { Rates,
 def test_imports_are_not_quoted():
     body = "\n".join(f"def rate_{n}(day):\n    return table[day] * {n}\n" for n in range(8))
     view = items([*read("c1", "src/rates.py", IMPORTS + body), spoken("rates.py is next.")])
-    (text,) = [claim.text for claim in claims(passages(view, {"m1", "m2"}, Topics(view, ())))]
+    (text,) = [claim.text for claim in claims(leaving(view, {"m1", "m2"}))]
     assert "def rate_0(day):" in text
     assert not any(word in text for word in ("import", "open_store", "Table }"))
 
@@ -190,7 +196,7 @@ def test_a_quote_does_not_end_in_a_line_that_only_opens_a_block():
     view = items(
         [*read("c1", "src/rates.py", f"{body}\n@cached\ndef last(day):"), spoken("rates.py is next.")]
     )
-    (text,) = [claim.text for claim in claims(passages(view, {"m1", "m2"}, Topics(view, ())))]
+    (text,) = [claim.text for claim in claims(leaving(view, {"m1", "m2"}))]
     assert text.endswith("return table[day] * 7")
 
 
@@ -204,7 +210,7 @@ def test_what_recent_messages_show_is_not_quoted_again():
             spoken("rates.py is next."),
         ]
     )
-    assert passages(view, {"m1", "m2"}, Topics(view, ())) == []
+    assert leaving(view, {"m1", "m2"}) == []
 
 
 @pytest.mark.parametrize(
@@ -225,7 +231,7 @@ def test_a_script_that_writes_a_file_makes_its_known_text_outdated(script: str, 
             spoken("rates.py and rates_of_others.py are next."),
         ]
     )
-    found = passages(view, {item.id for item in view[:-1]}, Topics(view, ()))
+    found = leaving(view, {item.id for item in view[:-1]})
     assert {passage.path for passage in found} == {"lib/src/rates_of_others.py"}
 
 
@@ -233,12 +239,12 @@ def test_a_passage_of_nothing_but_comments_is_not_quoted_and_a_quote_does_not_en
     comment = "\n".join(f"# Line {n} of the words that explain the rates." for n in range(6))
     body = "\n".join(f"def rate_{n}(day):\n    return table[day] * {n}" for n in range(4))
     view = items([*read("c1", "src/rates.py", comment), spoken("rates.py is next.")])
-    assert passages(view, {"m1", "m2"}, Topics(view, ())) == []
+    assert leaving(view, {"m1", "m2"}) == []
     view = items([*read("c1", "src/rates.py", f"{body}\n\n# The next function"), spoken("rates.py is next.")])
-    (claim,) = claims(passages(view, {"m1", "m2"}, Topics(view, ())))
+    (claim,) = claims(leaving(view, {"m1", "m2"}))
     assert claim.text.endswith("return table[day] * 3")
     view = items([*read("c1", "docs/rates.md", comment), spoken("rates.md is next.")])
-    assert passages(view, {"m1", "m2"}, Topics(view, ()))
+    assert leaving(view, {"m1", "m2"})
 
 
 def test_lines_that_were_read_twice_are_quoted_once():
@@ -251,7 +257,7 @@ def test_lines_that_were_read_twice_are_quoted_once():
             spoken("rates.py is next."),
         ]
     )
-    found = sorted(passages(view, {"m1", "m2", "m3", "m4"}, Topics(view, ())), key=lambda one: one.text)
+    found = sorted(leaving(view, {"m1", "m2", "m3", "m4"}), key=lambda one: one.text)
     assert repeats(found[1], found[:1])
     assert not repeats(found[0], found[1:])
     assert not repeats(found[1], [found[0]._replace(path="other.py")])
@@ -265,11 +271,11 @@ def test_what_a_tool_glues_to_the_first_line_is_not_part_of_it():
 def test_text_that_is_cut_out_of_a_recent_result_is_quoted_unless_its_excerpt_shows_it():
     body = "\n".join(f"def rate_{n}(day):\n    return table[day] * {n}" for n in range(6))
     view = items([*read("c1", "src/rates.py", body), spoken("rates.py is next.")])
-    (passage,) = passages(view, {"m2"}, Topics(view, ()))  # the call stays, its result is shortened
+    (passage,) = leaving(view, {"m2"})  # the call stays, its result is shortened
     assert passage.size == len(body) + 1
     shown = {line.strip() for line in body.split("\n")[:7]}
-    assert passages(view, {"m2"}, Topics(view, ()), visible=shown) == []
-    assert passages(view, {"m1"}, Topics(view, ())) == []
+    assert leaving(view, {"m2"}, visible=shown) == []
+    assert leaving(view, {"m1"}) == []
 
 
 def test_a_name_in_few_passages_points_to_them():
@@ -281,7 +287,7 @@ def test_a_name_in_few_passages_points_to_them():
             spoken("In rates.py, `round_half_even` gets what `convert_total` and `table_of_rates` get."),
         ]
     )
-    best = passages(view, {"m1", "m2"}, Topics(view, ()))[0]
+    best = leaving(view, {"m1", "m2"})[0]
     assert any("round_half_even" in line.text for line in best.lines)
 
 

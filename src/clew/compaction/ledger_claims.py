@@ -48,7 +48,8 @@ MOST_DECISIONS = 20
 MOST_READ = 12
 MOST_EDITED = 4
 MOST_DELETED = 20
-MOST_COMMANDS = 5
+MOST_COMMANDS, LAST_COMMANDS = 5, 40
+"""Commands that are listed, and among how many of the last ones they are looked for."""
 READ_OFTEN = 3
 """Reads from which a file is one that the work is about; chosen by hand."""
 LONGEST_COMMAND = 120
@@ -356,8 +357,9 @@ def _folder_of(names: tuple[str, ...]) -> str:
 def _looked_at(ledger: Ledger) -> Iterator[Claim]:
     """Yield the last commands and the files that were read last, first those that occur again and again."""
     failed = {one.attempts[-1] for one in ledger.failures if one.attempts and not one.is_fixed}
-    telling = [command for command in ledger.artifacts.commands if not _is_everyday(command.name)]
-    run = sorted(telling, key=_last_touched)[-MOST_COMMANDS:]
+    latest_first = sorted(ledger.artifacts.commands, key=_last_touched, reverse=True)
+    telling = (one for one in latest_first[:LAST_COMMANDS] if not _is_everyday(one.name))
+    run = list(islice(telling, MOST_COMMANDS))[::-1]
     often = [command for command in run if command.count > 1]
     yield from (_command_claim(command, failed) for command in often)
     read = [artifact for artifact in ledger.artifacts.files if not artifact.changed]
@@ -377,6 +379,7 @@ def _command_claim(command: Artifact, failed: Collection[Cite]) -> Claim:
     return Claim("", ClaimKind.ARTIFACT, text, (command.last,), Trust.UNTRUSTED, topic=Topic.COMMAND)
 
 
+@lru_cache(maxsize=1_000)
 def _is_everyday(line: str) -> bool:
     """Whether a command line only looks at files or moves them about: it says nothing about how to work."""
     programs = ((without_prefixes(simple.words) or [""])[0] for simple in simple_commands(line))

@@ -386,7 +386,7 @@ def _shortened(page: Page, index: int, tokens: int) -> list[Shrink]:
 def page_of(scene: Scene, *, held: bool) -> Page:
     """Return the view to shorten; if ``held``, with what a digest would state kept readable."""
     places = (scene.held or _held(scene)) if held else {}
-    tellings = scene.tellings.setdefault(tuple(scene.terms.items()), {})
+    tellings = scene.shared.tellings.setdefault(tuple(scene.terms.items()), {})
     return Page(
         scene.view,
         scene.task.counter,
@@ -397,7 +397,7 @@ def page_of(scene: Scene, *, held: bool) -> Page:
         scene.sizes,
         guides=scene.guides,
         names=scene.names,
-        folds=scene.folds,
+        folds=scene.shared.folds,
         unpruned=scene.task.view if scene.pruned else None,
     )
 

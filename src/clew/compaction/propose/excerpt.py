@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, dropwhile, islice, pairwise, takewhile
-from typing import TypeAlias
+from itertools import chain, dropwhile, islice, takewhile
 
 from clew.compaction.propose.guides import order_lines, step_lines
+from clew.compaction.propose.lines import (
+    LONGEST_LINE,
+    Span,
+    by_line,
+    cut_line,
+    fill,
+    gap_note,
+    line_end,
+    line_size,
+    lines_backwards,
+    lines_of,
+    lines_with,
+)
 from clew.compaction.propose.tail import diff_start, water_level
 from clew.ledger.error_lines import error_spans
 from clew.message.once import once
 from clew.message.patterns import LINE_NUMBER, AnyCasePattern
-from clew.message.text import omission_note
 
 EDGES = (0.3, 0.3)
 """Shares of the room for the beginning and for the end; the rest is for lines about errors."""
@@ -27,13 +38,8 @@ TWO_ENDS = 200
 """Characters from which an excerpt shows the end of a text too, not only a verdict."""
 LINE_SHARE = 0.8
 """Share of an excerpt that one line may take."""
-LONGEST_LINE = 400
-"""Characters shown of a line, half of them from its end; also how far into it an error word counts."""
 ENDLESS = 5
 """How many times as long as what is shown of it a line is that is shown around a term in it, too."""
-GAP = 48
-"""Characters that a cut inside a line leaves out at least: its note takes half of them, and a path or a name
-that is cut for less is lost for nothing."""
 SHORT_GAP, WIDEST_GAP, GAP_SHARE = 40, 90, 0.1
 """Characters between two shown lines that are shown too: a note would save nothing. In a larger excerpt it
 is this share of it, up to the widest: a block with a line or two missing is hard to use."""
@@ -49,9 +55,6 @@ COMMON_TERM, COMMON_SHARE = 8, 0.05
 MOST_PASSAGES = 40
 USUAL_WORD_SHARE = 0.15
 """If more of the lines than this mention errors, the text is code or a log where that says little."""
-
-Span: TypeAlias = tuple[int, int]
-"""Character offsets in a text: first, and one past the last."""
 
 _MATTERS = (
     *("error", "fail", "exception", "traceback", "fatal", "panic", "warn", "assert", "denied", "not found"),
@@ -151,16 +154,14 @@ def both_ends(text: str, most_characters: int) -> str | None:
     if len(text) <= most_characters:
         return text
     for_head = int(most_characters * REQUEST_HEAD)
-    head = _fill(_lines(text), for_head, most_characters)
-    end = _line_end(text, head[-1][1] + 1)
+    head = fill(lines_of(text), for_head, most_characters)
+    end = line_end(text, head[-1][1] + 1)
     if end <= most_characters:  # a long line is often the request itself: rather that than the end
         head.append((head[-1][1] + 1, end))
     elif head[-1][1] > most_characters or head[-1][1] < min(LEAST_HEAD, for_head // 2):
         return None
     left = most_characters - head[-1][1]
-    tail = [
-        line for line in _fill(_lines_backwards(text), left, most_characters) if left >= line[1] - line[0]
-    ]
+    tail = [line for line in fill(lines_backwards(text), left, most_characters) if left >= line[1] - line[0]]
     return ExcerptSource(text).shown({*head, *tail}, most_characters)
 
 
@@ -195,7 +196,7 @@ class ExcerptSource:
         text = self.text
         if len(text) <= most_characters:
             return text
-        pieces = _by_line(text, held)
+        pieces = by_line(text, held)
         lines = {*self._choose(most_characters, longest_line), *pieces}
         gap = max(SHORT_GAP, min(WIDEST_GAP, int(most_characters * GAP_SHARE)))
         return self.shown(lines, longest_line, pieces if held else None, gap)
@@ -210,7 +211,7 @@ class ExcerptSource:
         level = self._level(most_characters)
         if level <= longest_line or len(self.text) <= most_characters:
             return self.excerpt(most_characters, held, longest_line)
-        return self.shown(set(_lines(self.text)), level, _by_line(self.text, held))
+        return self.shown(set(lines_of(self.text)), level, by_line(self.text, held))
 
     def _level(self, most_characters: int) -> int:
         """Return the characters of each line there is room for; 0 if there are too many lines."""
@@ -233,24 +234,24 @@ class ExcerptSource:
     def _most_telling(self, room: int, longest: int) -> set[Span]:
         """Return one or two lines: what went wrong, the result, an id, a definition, or the first line."""
         causes = self._causes[:1] if self.has_failed else ()
-        first = islice(_informative(self.text, _lines(self.text)), 1)
+        first = islice(_informative(self.text, lines_of(self.text)), 1)
         best, *others = chain(causes, self._verdicts, self._identifying, self._structure[:1], first)
-        fits = others and _size(others[0], longest) <= room - _size(best, longest)
+        fits = others and line_size(others[0], longest) <= room - line_size(best, longest)
         return {best, others[0]} if fits else {best}
 
     def _chosen(self, most_characters: int, longest: int) -> set[Span]:
-        verdicts = _fill(iter(self._verdicts), most_characters // 2, longest) if self._verdicts else []
-        left = most_characters - sum(_size(line, longest) for line in verdicts)
+        verdicts = fill(iter(self._verdicts), most_characters // 2, longest) if self._verdicts else []
+        left = most_characters - sum(line_size(line, longest) for line in verdicts)
         head, tail = self._edges(left, longest)
         chosen = {*head, *tail, *verdicts}
-        room = most_characters - sum(_size(line, longest) for line in chosen)
+        room = most_characters - sum(line_size(line, longest) for line in chosen)
         if self.has_failed:
             errors = self._errors(chosen, room * ERRORS_SHARE, longest)
             chosen |= errors
-            room -= sum(_size(line, longest) for line in errors)
+            room -= sum(line_size(line, longest) for line in errors)
         room -= self._add_related(chosen, room, longest) if room > 0 else 0
         for line in self._structure if most_characters >= WITH_STRUCTURE else ():
-            cost = _size(line, longest)
+            cost = line_size(line, longest)
             if line not in chosen and cost <= room:
                 chosen.add(line)
                 room -= cost
@@ -259,17 +260,17 @@ class ExcerptSource:
                 break
             if line[0] > head[-1][0] and line not in chosen:
                 chosen.add(line)
-                room -= _size(line, longest)
+                room -= line_size(line, longest)
                 if room <= 0:
                     break
         return chosen | self._more_of_both_ends(chosen, room, longest) if self._fill else chosen
 
     def _of_guide(self, room: int, longest: int) -> set[Span]:
         """Return the beginning of a guide, the lines that give orders, its steps, then the rest in order."""
-        chosen = set(_fill(_lines(self.text), int(room * RELATED_EDGES[0]), longest))
-        room -= sum(_size(line, longest) for line in chosen)
+        chosen = set(fill(lines_of(self.text), int(room * RELATED_EDGES[0]), longest))
+        room -= sum(line_size(line, longest) for line in chosen)
         for line in chain(self._orders, self._steps):
-            cost = _size(line, longest)
+            cost = line_size(line, longest)
             if line not in chosen and cost <= room:
                 chosen.add(line)
                 room -= cost
@@ -295,16 +296,16 @@ class ExcerptSource:
         self, room: int, shares: tuple[float, float], longest: int
     ) -> tuple[list[Span], list[Span]]:
         """Return the first and the last lines that say something."""
-        first = _informative(self.text, _lines(self.text))
-        last = _informative(self.text, _lines_backwards(self.text))
-        return _fill(first, int(room * shares[0]), longest), _fill(last, int(room * shares[1]), longest)
+        first = _informative(self.text, lines_of(self.text))
+        last = _informative(self.text, lines_backwards(self.text))
+        return fill(first, int(room * shares[0]), longest), fill(last, int(room * shares[1]), longest)
 
     def _add_related(self, chosen: set[Span], room: int, longest: int) -> int:
         """Add the passages about the current work that fit; return the room they take."""
         left = room
         for passage in self._related:
             new = [line for line in passage if line not in chosen]
-            cost = sum(_size(line, longest) for line in new)
+            cost = sum(line_size(line, longest) for line in new)
             if cost <= left:
                 chosen.update(new)
                 left -= cost
@@ -316,21 +317,21 @@ class ExcerptSource:
         Hunks about the current work come first, whole if they fit. Of the others, changed lines come before
         the lines around them.
         """
-        before = takewhile(lambda line: line[0] < self._diff[0][0][0], _lines(self.text))
+        before = takewhile(lambda line: line[0] < self._diff[0][0][0], lines_of(self.text))
         files = (line for hunk in self._diff for line in self._names_file(hunk))
-        chosen = set(_fill(before, int(room * RELATED_EDGES[0]), longest))
-        chosen.update(_fill(files, int(room * FILES_IN_DIFF), longest))
-        room -= sum(_size(line, longest) for line in chosen)
+        chosen = set(fill(before, int(room * RELATED_EDGES[0]), longest))
+        chosen.update(fill(files, int(room * FILES_IN_DIFF), longest))
+        room -= sum(line_size(line, longest) for line in chosen)
         hunks = [hunk for hunk in self._related_hunks if not any(self._names_file(hunk))]
         related = [hunk for hunk in hunks if self._terms_in(hunk)]
         changed = [self._changed_lines(hunk) for hunk in hunks]
         begun = False
         for lines in (*related, *changed, *hunks):
             new = [line for line in lines if line not in chosen]
-            cost = sum(_size(line, longest) for line in new)
+            cost = sum(line_size(line, longest) for line in new)
             if cost > room and not begun and room >= TWO_ENDS and lines in changed:
-                begun, new = True, _fill(iter(new), room, longest)
-                cost = sum(_size(line, longest) for line in new)
+                begun, new = True, fill(iter(new), room, longest)
+                cost = sum(line_size(line, longest) for line in new)
             if cost <= room:
                 chosen.update(new)
                 room -= cost
@@ -373,7 +374,7 @@ class ExcerptSource:
         if len(starts) < FEWEST_HUNKS:
             return []
         hunks: list[list[Span]] = []
-        for line in _lines(text, starts[0]):
+        for line in lines_of(text, starts[0]):
             if len(hunks) < len(starts) and line[0] == starts[len(hunks)]:
                 hunks.append([])
             hunks[-1].append(line)
@@ -382,12 +383,12 @@ class ExcerptSource:
     def _more_of_both_ends(self, chosen: set[Span], room: int, longest: int) -> set[Span]:
         """Return further lines from the beginning and the end, as many as fit in the room that is left."""
         more: set[Span] = set()
-        for lines, share in ((_lines(self.text), 0.5), (_lines_backwards(self.text), 1.0)):
+        for lines, share in ((lines_of(self.text), 0.5), (lines_backwards(self.text), 1.0)):
             left = room * share
             for line in lines:
                 if line in chosen or line in more:
                     continue
-                size = _size(line, longest)
+                size = line_size(line, longest)
                 if size > left:
                     break
                 more.add(line)
@@ -397,12 +398,12 @@ class ExcerptSource:
 
     def _errors(self, chosen: set[Span], room: float, longest: int) -> set[Span]:
         """Return the lines that say what went wrong, the first in any case, each with those after it."""
-        found = set(_fill(iter(self._causes), int(room), longest)) - chosen if self._causes else set()
-        room -= sum(_size(line, longest) for line in found)
+        found = set(fill(iter(self._causes), int(room), longest)) - chosen if self._causes else set()
+        room -= sum(line_size(line, longest) for line in found)
         for line in chain(self._causes, self._matter()):
-            for one in islice(_lines(self.text, line[0]), 1 + AROUND):
+            for one in islice(lines_of(self.text, line[0]), 1 + AROUND):
                 if one not in chosen and one not in found:
-                    room -= _size(one, longest)
+                    room -= line_size(one, longest)
                     if room < 0:
                         return found
                     found.add(one)
@@ -412,7 +413,7 @@ class ExcerptSource:
     def _causes(self) -> list[Span]:
         """The lines of a failed output that name the cause."""
         starts = (self.text.rfind("\n", 0, start) + 1 for start, _ in error_spans(self.text))
-        return [(start, _line_end(self.text, start)) for start in starts]
+        return [(start, line_end(self.text, start)) for start in starts]
 
     def _match(self, line: str, longest: int) -> list[Span]:
         """Return what an endless line, such as a hit in minified code, says around the longest term in it."""
@@ -437,7 +438,7 @@ class ExcerptSource:
     def _verdicts(self) -> list[Span]:
         """The last lines with the result of a run, latest first."""
         first = self.text.rfind("\n", 0, max(0, len(self.text) - VERDICT_WITHIN)) + 1
-        lines = takewhile(lambda line: line[0] >= first, _lines_backwards(self.text))
+        lines = takewhile(lambda line: line[0] >= first, lines_backwards(self.text))
         found = (line for line in lines if _is_verdict(self.text, *line))
         return list(
             islice((one for one in found if not _SAYS_NOTHING.fullmatch(self.text, *one)), MOST_VERDICTS)
@@ -452,7 +453,7 @@ class ExcerptSource:
         text = self.text[:VERDICT_WITHIN]
         if self._is_code:
             return []
-        lines = (line for line in _lines(text) if _ID.search(text, *line))
+        lines = (line for line in lines_of(text) if _ID.search(text, *line))
         return list(islice((line for line in lines if not _SAYS_NOTHING.fullmatch(text, *line)), 1))
 
     @once
@@ -496,39 +497,11 @@ class ExcerptSource:
                 shown.append(gap)
             whole = text[slice(*line)]
             held = (pieces or {}).get(line, ())
-            shown.append(_cut(whole, longest, held or self._match(whole, longest)))
+            shown.append(cut_line(whole, longest, held or self._match(whole, longest)))
             done = line[1] + 1
         if done <= len(text) and not (is_free and _says_nothing(text, done, len(text))):
             shown.append(gap_note(text.count("\n", done) + 1))
         return "\n".join(shown)
-
-
-def gap_note(count: int) -> str:
-    """Return the note that stands for so many lines."""
-    return f"[… {count:,} {'line' if count == 1 else 'lines'}]"
-
-
-# Lines, by offsets ----------------------------------------------------------------------------------
-
-
-def _lines(text: str, start: int = 0) -> Iterator[Span]:
-    while start <= len(text):
-        end = _line_end(text, start)
-        yield start, end
-        start = end + 1
-
-
-def _lines_backwards(text: str) -> Iterator[Span]:
-    end = len(text)
-    while end >= 0:
-        start = text.rfind("\n", 0, end) + 1
-        yield start, end
-        end = start - 1
-
-
-def _line_end(text: str, start: int) -> int:
-    end = text.find("\n", start)
-    return len(text) if end < 0 else end
 
 
 def _informative(text: str, lines: Iterator[Span]) -> Iterator[Span]:
@@ -555,29 +528,14 @@ def _is_verdict(text: str, start: int, end: int) -> bool:
     return _VERDICT.match(text, start, end) is not None and not _SAYS_NOTHING.fullmatch(text, start, end)
 
 
-def _size(line: Span, longest: int) -> int:
-    return min(line[1] - line[0], longest) + 1
-
-
-def _fill(lines: Iterator[Span], room: int, longest: int) -> list[Span]:
-    """Return the first lines in this order that fit; always at least one."""
-    found: list[Span] = []
-    for line in lines:
-        room -= _size(line, longest)
-        if room < 0 and found:
-            break
-        found.append(line)
-    return found
-
-
 def _lines_that_matter(text: str) -> Iterator[Span]:
     """Yield the lines that mention an error early on. Takes linear time."""
     start = 0
     while start < len(text):
-        end = _line_end(text, start + _BLOCK)
+        end = line_end(text, start + _BLOCK)
         # In lower case one letter may become two, which would shift all offsets after it.
         block = "\n" + text[start:end].replace("İ", "i").lower()
-        found = {line for word in _MATTERS if word in block for line in _lines_with(block, word)}
+        found = {line for word in _MATTERS if word in block for line in lines_with(block, word)}
         if len(found) > max(5, block.count("\n") * USUAL_WORD_SHARE):
             found = set()
         yield from ((start + first - 1, start + last - 1) for first, last in sorted(found))
@@ -592,7 +550,7 @@ def _passages(text: str, about: Mapping[str, float]) -> Iterator[list[Span]]:
     for term, weight in about.items():
         if term not in text:
             continue
-        lines = list(islice(_lines_with(text, term), common + 1))
+        lines = list(islice(lines_with(text, term), common + 1))
         if len(lines) <= common:
             asked.update(lines if weight > 1 else ())
             for line in lines:
@@ -604,80 +562,7 @@ def _passages(text: str, about: Mapping[str, float]) -> Iterator[list[Span]]:
             if (start := passage[0][0]) > 0:
                 passage.insert(0, (text.rfind("\n", 0, start - 1) + 1, start - 1))
             if (end := passage[-1][1]) < len(text):
-                passage.append((end + 1, _line_end(text, end + 1)))
+                passage.append((end + 1, line_end(text, end + 1)))
         if line in asked:
-            yield [*passage, *islice(_lines(text, passage[-1][1] + 1), BEHIND_ASKED)]
+            yield [*passage, *islice(lines_of(text, passage[-1][1] + 1), BEHIND_ASKED)]
         yield passage
-
-
-def _lines_with(block: str, word: str) -> Iterator[Span]:
-    """Yield the lines of a text that contain a word early on."""
-    at = block.find(word)
-    while at >= 0:
-        behind = at + len(word)
-        start, end = block.rfind("\n", 0, behind) + 1, _line_end(block, behind)
-        if behind - start <= LONGEST_LINE:
-            yield start, end
-        at = block.find(word, end)
-
-
-def _by_line(text: str, held: Sequence[Span]) -> dict[Span, list[Span]]:
-    """Return what must be shown of which line."""
-    found: dict[Span, list[Span]] = {}
-    first = 0, _line_end(text, 0)
-    for low, high in sorted(held):
-        if low > first[1]:
-            start = text.rfind("\n", first[1], low) + 1
-            first = start, _line_end(text, start)
-        line = first
-        while line[0] < min(high, len(text)):
-            start, end = line
-            if low < end:
-                found.setdefault(line, []).append((max(low, start) - start, min(high, end) - start))
-            line = end + 1, _line_end(text, end + 1)
-    return found
-
-
-# Within a line ---------------------------------------------------------------------------------------
-
-
-def _cut(line: str, longest: int, held: Sequence[Span] = ()) -> str:
-    """Return the beginning and end of a line, and what must be shown of it."""
-    if len(line) <= longest + GAP:
-        return line
-    half = longest // 2
-    pieces = list(_merged([(0, half), *held, (before_negation(line, len(line) - half), len(line))]))
-    shown = line[slice(*pieces[0])]
-    for before, after in pairwise(pieces):
-        shown += f"{omission_note(after[0] - before[1])}{line[slice(*after)]}"
-    return shown
-
-
-_NEGATION = re.compile(
-    r"\b(?:not|no|never|cannot|without|neither|nor|nothing|none|\w+n['’]t|dont|avoid|instead of|rather than"
-    r"|nicht|nie|niemals|kein\w*|ohne|ne|pas|jamais|sans|nunca|jamás|sin|não|sem|non|mai|niet|nooit|geen)"
-    r"[ \t]+(?:\w+[ \t]+){0,2}\w*$",
-    re.IGNORECASE,
-)
-"""A negation, with up to two words after it."""
-_LOOKED_BACK = 60
-
-
-def before_negation(text: str, start: int) -> int:
-    """Return where an excerpt may begin: there, or earlier, so that it does not omit a negation."""
-    found = _NEGATION.search(text, max(0, start - _LOOKED_BACK), start)
-    return found.start() if found else start
-
-
-def _merged(spans: Sequence[Span]) -> Iterator[Span]:
-    """Yield spans in order, touching ones merged."""
-    begun: Span | None = None
-    for start, end in sorted(spans):
-        if begun is not None and start <= begun[1]:
-            begun = (begun[0], max(begun[1], end))
-            continue
-        if begun is not None:
-            yield begun
-        begun = (start, end)
-    if begun is not None:
-        yield begun

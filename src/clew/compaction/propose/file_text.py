@@ -21,7 +21,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.edits import EditBlock, edits, patch_blocks, written_text
@@ -123,6 +123,10 @@ class FileLine(NamedTuple):
     """The call, which names the file, and the result if it was read."""
 
 
+FileTexts: TypeAlias = dict[str, list[list[FileLine]]]
+"""What is known of files, by path: of each, the texts of the parts that were read or written."""
+
+
 class FilePassage(NamedTuple):
     """Lines of a file that stand together."""
 
@@ -175,15 +179,15 @@ def _short_name(path: str) -> str:
 
 
 def passages(
-    items: Sequence[Item], gone: Collection[str], topics: Topics, visible: Collection[str] = ()
+    files: FileTexts, gone: Collection[str], topics: Topics, visible: Collection[str] = ()
 ) -> list[FilePassage]:
     """Return the passages of files that the work is about and that leave the view, best first.
 
-    ``items`` are the messages before and after the cut, ``gone`` the ids of those before it and of those that
-    are shown shortened; ``visible`` are the lines that are shown of these.
+    ``files`` are the current texts, ``gone`` the ids of the messages before the cut and of those that are
+    shown shortened; ``visible`` are the lines that are shown of these.
     """
     found = []
-    for path, texts in current_texts(items, topics).items():
+    for path, texts in files.items():
         of_file = topics.of_file(path)
         shown = {line.text.strip() for lines in texts for line in lines if not _has_left(line, gone)}
         shown.update(visible)
@@ -262,7 +266,7 @@ def is_plan(path: str) -> bool:
 # The text of files as it is now ------------------------------------------------------------------------
 
 
-def current_texts(items: Sequence[Item], topics: Topics) -> dict[str, list[list[FileLine]]]:
+def current_texts(items: Sequence[Item], topics: Topics) -> FileTexts:
     """Return what was read and written of the files that the work is about, with later edits applied."""
     found: dict[str, list[list[FileLine]]] = {}
     scripts: dict[str, str] = {}

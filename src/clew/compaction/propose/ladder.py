@@ -108,7 +108,7 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     pruned += _shortened_summary(scene, page)
     keep = replace(scene.task.keep, for_prose=for_prose, for_text=_room_for_text(scene))
     task = replace(scene.task, keep=keep, sizes=scene.sizes_now)
-    return Scene(task, pruned=pruned, held=page.held, tellings=scene.tellings, folds=scene.folds)
+    return Scene(task, pruned=pruned, held=page.held, shared=scene.shared)
 
 
 def _repeated_in_short_view(scene: Scene, page: Page) -> list[Shrink]:

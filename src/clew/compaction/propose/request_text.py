@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from clew.compaction.propose.excerpt import LEAST_HEAD, REQUEST_HEAD, ExcerptSource, Span, both_ends
+from clew.compaction.propose.excerpt import LEAST_HEAD, REQUEST_HEAD, ExcerptSource, both_ends
+from clew.compaction.propose.lines import Span
 
 LONG = 2_000
 """Characters from which examples of form are left out of a request although it fits; chosen by hand."""

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 
 from clew.compaction.plan import Claim, Shrink
-from clew.compaction.propose.file_text import MOST_MESSAGES, FilePassage, Topics, is_plan, passages
+from clew.compaction.propose.file_text import (
+    MOST_MESSAGES,
+    FilePassage,
+    FileTexts,
+    Topics,
+    current_texts,
+    is_plan,
+    passages,
+)
 from clew.compaction.propose.guides import guides_in
 from clew.compaction.propose.steps import steps_of
 from clew.compaction.propose.stubs import Folds, Tellings, without_thinking
@@ -74,6 +82,18 @@ def _beginning(word: str) -> str:
     return rf"(?i:(?<![^\W\d_]){re.escape(word)})|(?<=[a-z]){inside_name}"
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the scenes of a plan compute of texts, so that none is computed twice."""
+
+    tellings: dict[tuple[tuple[str, float], ...], Tellings] = field(default_factory=dict)
+    """Texts that excerpts were made of, by the terms that they look for."""
+    folds: Folds = field(default_factory=dict)
+    """Texts without repetitions."""
+    texts: FileTexts = field(default_factory=dict)
+    """The current text of files that the work is about."""
+
+
 class Scene:
     """A compaction task with derived values, each computed once."""
 
@@ -84,14 +104,12 @@ class Scene:
         drop_thinking: bool = False,
         pruned: Sequence[Shrink] = (),
         held: dict[str, list[Cite]] | None = None,
-        tellings: dict[tuple[tuple[str, float], ...], Tellings] | None = None,
-        folds: Folds | None = None,
+        shared: Shared | None = None,
     ) -> None:
         """Count tokens, as if ``pruned`` were applied and, with ``drop_thinking``, thinking removed.
 
-        ``held`` are the places that must stay readable once these prunings are applied. ``tellings`` are the
-        texts that excerpts were made of, by the terms that they look for, and ``folds`` texts without
-        repetitions: the scenes of a plan share them.
+        ``held`` are the places that must stay readable once these prunings are applied. The scenes of a plan
+        share what they compute of texts.
         """
         self.task = task
         self.drop_thinking = drop_thinking
@@ -116,9 +134,7 @@ class Scene:
         self.fixed = sum(self.sizes[: self.first])
         self.room = task.target_tokens - self.fixed
         self.focus = Focus(task.focus)
-        self.tellings = {} if tellings is None else tellings
-        self.folds: Folds = {} if folds is None else folds
-        self._with_files: list[Item] | None = None
+        self.shared = shared or Shared()
 
     def _after_fixed(self) -> int:
         summary = self.task.tool_summary
@@ -138,8 +154,7 @@ class Scene:
             drop_thinking=drop_thinking,
             pruned=self.pruned,
             held=self.held,
-            tellings=self.tellings,
-            folds=self.folds,
+            shared=self.shared,
         )
 
     def with_pruned(self, shrinks: Sequence[Shrink], start: int) -> list[Shrink]:
@@ -290,13 +305,14 @@ class Scene:
 
         Not a cached property: Python 3.11 locks those, and looking up originals may wait for the store.
         """
-        if self._with_files is None:
+        asked = self.task.request or self.task.goal
+        topics = Topics(self.view, (asked.text[:LONGEST_REQUEST],) if asked else ())
+        if not self.shared.texts:
             covered = self.task.shown[1].covers if self.task.shown else ()
             known = (Item(name, one) for name in covered[-MOST_MESSAGES:] if (one := self.source(name)))
-            self._with_files = [*known, *self.originals(self.task.view[self.floor :][-2 * MOST_MESSAGES :])]
-        asked = self.task.request or self.task.goal
-        about = (asked.text[:LONGEST_REQUEST],) if asked else ()
-        return passages(self._with_files, gone, Topics(self.view, about), visible)
+            recent = self.originals(self.task.view[self.floor :][-2 * MOST_MESSAGES :])
+            self.shared.texts.update(current_texts([*known, *recent], topics))
+        return passages(self.shared.texts, gone, topics, visible)
 
     @cached_property
     def unread(self) -> int:

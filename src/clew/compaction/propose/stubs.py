@@ -16,15 +16,9 @@ from typing import TypeAlias
 
 from clew.compaction.plan import Rung, Shrink
 from clew.compaction.propose.edits import counterpart
-from clew.compaction.propose.excerpt import (
-    LINE_SHARE,
-    LONGEST_LINE,
-    ExcerptSource,
-    Span,
-    both_ends,
-    gap_note,
-)
+from clew.compaction.propose.excerpt import LINE_SHARE, ExcerptSource, both_ends
 from clew.compaction.propose.fold import folded
+from clew.compaction.propose.lines import LONGEST_LINE, Span, gap_note
 from clew.message import (
     Cite,
     Item,
