@@ -25,6 +25,12 @@ def test_head_tail_and_errors_are_kept_and_the_rest_is_counted():
     assert sum(1 for line in shown if line.startswith("[… ")) == 2
 
 
+def test_the_one_error_in_a_long_log_is_shown_in_the_smallest_excerpt():
+    log = [f"INFO step {number} ok" for number in range(300)]
+    log[150] = "ERROR disk full on /dev/sda1"
+    assert "ERROR disk full on /dev/sda1" in excerpt("\n".join(log), 80)
+
+
 def test_passages_about_the_current_work_are_shown_with_the_lines_around_them():
     lines = [*NUMBERS[:500], "def check_can_rewind():", *NUMBERS[501:]]
     source = ExcerptSource("\n".join(lines), about={"check_can_rewind": 1, "line": 1})

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+import clew
 from clew.compaction.plan import ClaimKind
 from clew.compaction.propose import propose
-from clew.compaction.propose.scene import Focus
-from clew.message import Role, text_message
+from clew.compaction.propose.focus import Focus
+from clew.message import Message, Role, Text, ToolCall, ToolResult, text_message, words
 from tests.compaction_propose.sessions import Living, spoken, step
 
 
@@ -61,3 +62,30 @@ def test_lines_and_words_in_focus_are_kept_first(kind: ClaimKind):
 def test_the_same_focus_gives_the_same_plan():
     now = replace(long_session().situation(1_200), focus="auth")
     assert propose(now) == propose(now)
+
+
+@pytest.mark.parametrize("share", [0.6, 0.35, 0.15])
+def test_a_line_of_old_output_that_a_person_names_stays_whatever_the_size(share: float):
+    messages = [text_message(Role.USER, "Look at the settings.")]
+    for number in range(40):
+        lines = [f"setting_{number}_{line} = {line * 7}" for line in range(80)]
+        if number == 3:
+            lines[40] = "GATEWAY_TIMEOUT_MS = 48211"
+        messages += read(f"src/{number}.py", "\n".join(lines))
+    messages.append(text_message(Role.USER, "Go on."))
+    size = clew.compact(messages, window=10**6).tokens_before
+    kept = clew.compact(messages, window=10**6, target_tokens=int(size * share), focus="the gateway timeout")
+    assert any("GATEWAY_TIMEOUT_MS = 48211" in shown(message) for message in kept.messages)
+    plain = clew.compact(messages, window=10**6, target_tokens=int(size * share))
+    assert not any("48211" in shown(message) for message in plain.messages)
+
+
+def read(path: str, text: str) -> list[Message]:
+    return [
+        Message(Role.ASSISTANT, (ToolCall(path, "read", {"path": path}),)),
+        Message(Role.TOOL, (ToolResult(path, (Text(text),)),)),
+    ]
+
+
+def shown(message: Message) -> str:
+    return "\n".join(words(part) for part in message.parts)

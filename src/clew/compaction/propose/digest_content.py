@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from posixpath import commonprefix
 
 from clew.compaction.ledger_claims import is_restated
 from clew.compaction.plan import Claim, ClaimKind, Topic
-from clew.compaction.propose.brief import Written, label_of
+from clew.compaction.propose.brief import Written, label_of, trust_at
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, DigestInput
 from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.file_text import OPENING, FilePassage, repeats
@@ -17,7 +17,8 @@ from clew.compaction.propose.file_text import claims as text_claims
 from clew.compaction.propose.pointed_to import orders_in, said_next
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits
-from clew.compaction.propose.value_index import value_index
+from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
+from clew.compaction.propose.value_index import leaving, value_index
 from clew.ledger.kinds import WORD
 from clew.message import Message, words
 from clew.tokens import TokenCounter
@@ -148,7 +149,10 @@ class DigestContent:
         if carried:
             self._findings += [claim for claim in earlier if claim.kind is ClaimKind.FINDING]
         self._for_facts = int(scene.room * (FOCUS_SHARE if focus else FACTS_SHARE))
-        self._facts = list(value_index(scene, matter.gone, self._for_facts // TOKENS_PER_CANDIDATE))
+        self._facts = [
+            *_lines_in_focus(scene, matter.gone, self._for_facts * CHARACTERS_PER_TOKEN),
+            *value_index(scene, matter.gone, self._for_facts // TOKENS_PER_CANDIDATE),
+        ]
         if carried:
             self._facts += [claim for claim in earlier if claim.topic is Topic.NAMES]
         self._gauge = ClaimSizer(
@@ -350,6 +354,18 @@ class DigestContent:
                 taken_claims.append(claim)
                 left -= cost
         return taken_claims, room - left
+
+
+def _lines_in_focus(scene: Scene, gone: Collection[str], room: int) -> Iterator[Claim]:
+    """Yield the lines of messages that leave the view which are about what a person named."""
+    for cite in scene.focus.lines(leaving(scene, gone), room) if scene.focus else ():
+        message = scene.source(cite.message)
+        trust = trust_at(message, cite) if message else None
+        if message and trust is not None:
+            text = words(message.parts[cite.part])[cite.start : cite.end]
+            lead = len(text) - len(text.lstrip())
+            place = cite._replace(start=cite.start + lead, end=cite.start + len(text.rstrip()))
+            yield Claim("", ClaimKind.FACT, text.strip(), (place,), trust, verbatim=True)
 
 
 def _file_passages(scene: Scene, matter: DigestInput) -> list[FilePassage]:

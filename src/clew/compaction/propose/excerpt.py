@@ -232,10 +232,11 @@ class ExcerptSource:
         return self._chosen(most_characters, longest)
 
     def _most_telling(self, room: int, longest: int) -> set[Span]:
-        """Return one or two lines: what went wrong, the result, an id, a definition, or the first line."""
+        """Return one or two lines: the cause, the result, an error, an id, a definition, or the first."""
         causes = self._causes[:1] if self.has_failed else ()
+        troubles = () if self._is_code else islice(self._matter(), 1)
         first = islice(_informative(self.text, lines_of(self.text)), 1)
-        best, *others = chain(causes, self._verdicts, self._identifying, self._structure[:1], first)
+        best, *others = chain(causes, self._verdicts, troubles, self._identifying, self._structure[:1], first)
         fits = others and line_size(others[0], longest) <= room - line_size(best, longest)
         return {best, others[0]} if fits else {best}
 

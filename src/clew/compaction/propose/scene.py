@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 
-from clew.compaction.plan import Claim, Shrink
+from clew.compaction.plan import Shrink
 from clew.compaction.propose.file_text import (
     MOST_MESSAGES,
     FilePassage,
@@ -18,6 +17,7 @@ from clew.compaction.propose.file_text import (
     is_plan,
     passages,
 )
+from clew.compaction.propose.focus import Focus
 from clew.compaction.propose.guides import guides_in
 from clew.compaction.propose.steps import steps_of
 from clew.compaction.propose.stubs import Folds, Tellings, without_thinking
@@ -39,13 +39,6 @@ from clew.compaction.task import CompactionTask
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Item, Message, Place, Role, Thinking
 
-_WORDS = re.compile(r"[^\W_]+")
-_EMPTY = re.compile(
-    r"a|an|and|or|of|in|on|at|to|for|from|with|about|into|is|are|was|be|it|its|the|this|that|these|those|i|we"
-    r"|you|my|our|your|me|us|not|no|all|any|how|what|why|when|where|which|who|do|does|did|keep|focus|please"
-)
-"""Words that carry no topic."""
-_SHORTEST = 2
 THINKING_SHARE = 0.2
 """Share of the room for recent messages that the thinking of the running turn may take; the steps themselves
 say most of it. Chosen by hand."""
@@ -53,33 +46,6 @@ MOST_REPORTS = 4
 """Last reports of other agents of which more stays; chosen by hand."""
 MOST_FOR_GUIDES = 120
 """Last messages among which texts that say how to work are looked for: it bounds the cost of a compaction."""
-
-
-class Focus:
-    """A person's words on what matters; empty ones match nothing."""
-
-    def __init__(self, said: str | None) -> None:
-        words = dict.fromkeys(word.lower() for word in _WORDS.findall(said or ""))
-        telling = [word for word in words if len(word) >= _SHORTEST and not _EMPTY.fullmatch(word)]
-        self._pattern = re.compile("|".join(map(_beginning, telling))) if telling else None
-
-    def __bool__(self) -> bool:
-        """Whether anything was said."""
-        return self._pattern is not None
-
-    def meets(self, text: str) -> bool:
-        """Whether a text has a word that begins with one of these, also inside a name of code."""
-        return self._pattern is not None and self._pattern.search(text) is not None
-
-    def first(self, claims: list[Claim]) -> list[Claim]:
-        """Return the claims, those that match first."""
-        return sorted(claims, key=lambda claim: not self.meets(claim.text)) if self else claims
-
-
-def _beginning(word: str) -> str:
-    """Return a pattern for words that begin so: ``auth`` in ``auth_token``, ``Authentic``, ``userAuth``."""
-    inside_name = re.escape(word.capitalize())
-    return rf"(?i:(?<![^\W\d_]){re.escape(word)})|(?<=[a-z]){inside_name}"
 
 
 @dataclass(frozen=True, slots=True)

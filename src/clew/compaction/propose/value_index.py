@@ -64,7 +64,7 @@ def _best_values(scene: Scene, gone: Collection[str], most: int) -> list[Value]:
     values = [
         candidate
         for candidate in values_of(
-            [*_leaving(scene, gone), *(item for item in scene.view if item.id not in gone)]
+            [*leaving(scene, gone), *(item for item in scene.view if item.id not in gone)]
         )
         if candidate.last_message in gone
         and candidate.kind not in _NOT_NAMES
@@ -80,7 +80,7 @@ def _best_values(scene: Scene, gone: Collection[str], most: int) -> list[Value]:
     return heapq.nlargest(most, values, key=rating)
 
 
-def _leaving(scene: Scene, gone: Collection[str]) -> Iterator[Item]:
+def leaving(scene: Scene, gone: Collection[str]) -> Iterator[Item]:
     """Yield the latest messages that leave the view, in their original form."""
     for name in sorted(gone, key=lambda name: Cite(name).number)[-MOST_READ:]:
         if message := scene.source(name):
