@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import time
 from pathlib import Path
@@ -172,7 +173,15 @@ def reply_text(data: bytes) -> str:
         content = message.get("content")
         texts += [content] if isinstance(content, str) else [_text(block) for block in _objects(content)]
     text = "\n".join(filter(None, texts))
-    return text.rpartition("<summary>")[2].partition("</summary>")[0]
+    return _inside_summary(text)
+
+
+def _inside_summary(text: str) -> str:
+    """Return what stands between the outermost summary tags, behind an analysis; without tags, the text."""
+    opening = re.search(r"</analysis>\s*<summary>", text) or re.search("<summary>", text)
+    inside = text[opening.end() :] if opening else text
+    before, closing, behind = inside.rpartition("</summary>")
+    return before if closing else behind
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # JSON
