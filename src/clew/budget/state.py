@@ -4,8 +4,8 @@ It is stored with the session, so that after a restart a compaction that failed 
 (``Breaker``), and the room for the next tool result fits this session's results (``ResultSizes``).
 
 The mark of a running compaction (``Lease``) keeps one open session from compacting inside its own compaction.
-It is not logged when a compaction begins, so another process does not see it: of two processes that compact at
-once, the first to append wins, and the other gets ``StalePlan``.
+It is not logged when a compaction begins, so another process does not see it: of two processes that compact
+at once, the first to append wins, and the other gets ``StalePlan``.
 """
 
 from __future__ import annotations
