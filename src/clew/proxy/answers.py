@@ -1,5 +1,13 @@
 """The response to a compaction request, in the shape that its client expects.
 
+=====================  =========================================  ===========================================
+client                 request                                    answer
+=====================  =========================================  ===========================================
+Claude Code, others    ``SUMMARY``: an instruction to summarise   a message: the digest in ``<summary>`` tags
+of the Responses API   ``ENDPOINT``: ``/responses/compact``       user messages, then the digest, sealed
+of the Responses API   ``TRIGGER``: ends in a trigger item        a response of one item: the digest, sealed
+=====================  =========================================  ===========================================
+
 The summary is clew's digest. With ``--summary upstream`` the client's model writes it: rules, goal and open
 work are appended to the client's own instruction, and what the summary left out of them is put behind it,
 word for word. Without a usable summary, clew's own digest is the answer.

@@ -246,7 +246,11 @@ def preview_task(task: CompactionTask | None) -> DecidedCompaction | None:
 def compacting(
     replay: Replay, task: CompactionTask | None, writer: Writer | None
 ) -> Steps[Compaction | None]:
-    """Decide on a compaction and commit it; None if there is nothing to do."""
+    """Decide on a compaction and commit it; None if there is nothing to do.
+
+    A failure is recorded, which in the end stops automatic attempts, except that of a range a person chose:
+    it says nothing about whether the whole view can be made smaller.
+    """
     if task is None or replay.view.off:
         return None
     holder = f"clew {uuid4().hex[:8]}"
