@@ -207,3 +207,9 @@ def test_a_word_longer_than_a_line_stays_whole():
         "/a/very/long/path/that/does/not/fit",
         "now",
     ]
+
+
+@pytest.mark.parametrize("number", ["1", "2"])
+def test_undo_takes_a_number_or_all_not_both(clew: Run, number: str):
+    done = clew("undo", "s1", number, "--all")
+    assert (done.returncode, "not allowed with" in done.stderr) == (2, True)

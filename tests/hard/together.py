@@ -38,16 +38,18 @@ def compact(session: Session, _worker: str) -> object:
     return "compacted" if done else "nothing to gain"
 
 
-def summarise_slowly(session: Session, _worker: str, line: Connection) -> object:
-    """Compact with a summariser that takes until it is told to go on."""
+def summarise_slowly(session: Session, _worker: str, adds: str, line: Connection) -> object:
+    """Compact with a summariser that takes until it is told to go on, and then perhaps adds a message."""
     model = good_summariser()
     asked = model.ask
 
-    def ask(question: Ask) -> Reply:
-        if question.purpose != "judge":  # which sentences are rules: answered at once
+    def ask(*question: object, **how: object) -> Reply:
+        if not model.asked:
             line.send("asked")
             line.recv()
-        return asked(question)
+            if adds:  # by which this process reads what others did meanwhile
+                session.add(text_message(Role.USER, adds))
+        return asked(*question, **how)  # type: ignore[arg-type]
 
     model.ask = ask  # type: ignore[method-assign]
     session.summariser = model

@@ -129,3 +129,14 @@ def test_an_error_in_the_background_changes_no_request(react: Compactions) -> No
     store_path().mkdir()  # no log can be opened here
     grow(react, [TASK, *work(0, 40)])
     assert react.stats["not_followed"] > 0
+
+
+def test_lists_of_one_client_that_alternate_keep_their_sessions(react: Compactions) -> None:
+    lists = [[TASK, {"role": "assistant", "content": f"Way {way}."}, *work(0, 40)] for way in "ab"]
+    names: list[list[str]] = [[], []]
+    for turn in range(3):
+        for way, messages in enumerate(lists):
+            messages += [{"role": "assistant", "content": "Going on."}, *work(40 + turn, 44 + turn)]
+            names[way].append(send(react, summary(messages)))
+    assert [len(set(of_one)) for of_one in names] == [1, 1]
+    assert names[0] != names[1]

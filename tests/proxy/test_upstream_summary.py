@@ -111,3 +111,10 @@ def test_codex_and_its_endpoint_are_answered_by_clew():
     got, _, requests, _ = asked(PROSE, raw, path="/v1/responses/compact")
     assert got.headers["x-clew"].startswith("answered; ")
     assert not requests
+
+
+@pytest.mark.parametrize("before", ["", "<analysis>A <summary> comes next.</analysis>\n"])
+def test_a_summary_that_mentions_its_own_tags_is_whole(before):
+    prose = "The parser reads <summary> and </summary> now."
+    value = {"content": [{"type": "text", "text": f"{before}<summary>{prose}</summary>"}]}
+    assert reply_text(json.dumps(value).encode()) == prose

@@ -216,6 +216,26 @@ def test_of_two_processes_that_judge_at_once_the_first_wins():
     assert {pin.judged_by for pin in one.ledger.pins.all} == {"scripted/judge"}
 
 
+def test_a_judgement_does_not_hide_that_another_process_compacted_meanwhile():
+    store = MemoryStore()
+    asked = []
+    other = opened(store, None)
+    other.add(*conversation())
+
+    def slow(ask: Ask) -> Reply:
+        asked.append(ask.purpose)
+        if ask.purpose == "judge":  # a range whose messages stay in the view, shortened
+            assert other.compact(messages="m60-m80").digest is None
+        return judge(LABELS)(ask)
+
+    session = opened(store, ScriptedModel.always(slow, name="scripted/slow"))
+    with pytest.raises(StalePlan):
+        session.compact(target_tokens=5_000)
+    assert asked == ["judge"]  # and no second call is paid for
+    assert [one.name for one in opened(store, None).trace()] == ["d1"]
+    assert {pin.judged_by for pin in session.ledger.pins.all} == {"scripted/slow"}  # the judgement holds
+
+
 def test_a_forged_judgement_is_skipped_and_listed():
     store = MemoryStore()
     session = opened(store, None)

@@ -261,7 +261,12 @@ def test_a_range_in_the_middle_is_shortened_in_place():
 
 @pytest.mark.parametrize(
     ("messages", "why"),
-    [("m900-m950", "not in the view"), ("the parser", "not a range"), ("m1", "not a range")],
+    [
+        ("m900-m950", "not in the view"),
+        ("the parser", "not a range"),
+        ("m1", "not a range"),
+        (f"m1-m{'9' * 5_000}", "not a range"),
+    ],
 )
 def test_a_range_that_names_nothing_is_refused(session, messages, why):
     session.add(*talk(40))
@@ -425,6 +430,24 @@ def test_a_compaction_of_a_view_that_was_reshaped_meanwhile_is_stale(session):
     with pytest.raises(StalePlan):
         session.compact(target_tokens=5_000)
     assert everything(session) == everything(other)
+
+
+def test_a_plan_stays_stale_when_its_own_session_has_read_the_other_compaction(session):
+    session.add(*talk(40))
+    other = reopened(session)
+
+    def meddle():
+        if not other.trace():
+            assert other.compact(messages="m40-m60").digest is None  # the messages are still in the view
+            session.add(text_message(Role.USER, "One more thing."))  # reads what the other did
+
+    session.summariser = Meddling(meddle)
+    with pytest.raises(StalePlan):
+        session.compact(target_tokens=5_000)
+    assert [one.name for one in reopened(session).trace()] == ["d1"]
+    assert session.expand("d1").text == other.expand("d1").text
+    session.summariser = None
+    assert session.compact(target_tokens=5_000).name == "d2"
 
 
 def test_no_compaction_begins_inside_another(session):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clew.message import Origin, Role, ToolCall, Trust, Usage, pair
 from clew.transcripts.readers.claude_code.reader import read, sniff
-from clew.transcripts.records import Boundary, Cleared, Dropped, Problem, Start
+from clew.transcripts.records import Boundary, Cleared, Dropped, Problem, Record, Start
 from clew.transcripts.source import PipedSource, Source, open_source
 from clew.transcripts.transcript import load
 from tests.conftest import real_data
@@ -583,3 +583,23 @@ def test_two_calls_of_one_reply_that_share_an_id_are_both_told():
         {"command": "ls"},
         {"command": "rm -rf db"},
     ]
+
+
+def two_files(parent: str | None = None) -> list[Record]:
+    one, two = Lines("s1"), Lines("s2")
+    one.records.append({"type": "summary", "summary": "First", "leafUuid": "x1"})
+    one.user("Hello", uuid="x0")
+    one.says("Hi", "r1", uuid="x1")
+    two.records.append({"type": "summary", "summary": "Second", "leafUuid": "y1"})
+    two.user("Fix it", parent=None, uuid="y0")
+    two.says("Done", "r2", uuid="y1", parent=parent or "y0")
+    one.records += two.records
+    return one.read()
+
+
+def test_each_of_two_concatenated_files_keeps_its_title():
+    assert [start.title for start in only(two_files(), Start)] == ["First", "Second"]
+
+
+def test_a_record_that_points_into_the_session_before_is_no_cycle():
+    assert only(two_files("x1"), Problem) == []

@@ -7,7 +7,7 @@ import json
 from clew.message import Unknown, Usage
 from clew.transcripts.formats import detect
 from clew.transcripts.readers.openhands import read, sniff
-from clew.transcripts.records import Entry, Start
+from clew.transcripts.records import Entry, Problem, Start
 from clew.transcripts.source import open_source
 from tests.transcripts.telling import document, lines_source, tell
 
@@ -289,3 +289,12 @@ def test_so_are_lines_of_them_and_the_output_of_an_evaluation():
     records = list(read(output))
     assert [one.session_id for one in records if isinstance(one, Start)] == ["task-1", "task-2"]
     assert len([one for one in records if not isinstance(one, Start)]) == len(TOLD) + 3
+
+
+def test_a_broken_line_of_an_evaluation_adds_no_session():
+    line = json.dumps({"instance_id": "task-1", "history": V0}).encode()
+    records = list(
+        read(open_source(b"\n".join([line, b"{broken", line.replace(b"task-1", b"task-2")]), "o.jsonl"))
+    )
+    assert [record.session_id for record in records if isinstance(record, Start)] == ["task-1", "task-2"]
+    assert any(isinstance(record, Problem) for record in records)

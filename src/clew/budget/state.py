@@ -1,8 +1,11 @@
 """The budget's state between requests: failed compactions, sizes of tool results, the running compaction.
 
 It is stored with the session, so that after a restart a compaction that failed three times is not tried again
-(``Breaker``), the room for the next tool result fits this session's results (``ResultSizes``), and two
-processes do not compact at once (``Lease``).
+(``Breaker``), and the room for the next tool result fits this session's results (``ResultSizes``).
+
+The mark of a running compaction (``Lease``) keeps one open session from compacting inside its own compaction.
+It is not logged when a compaction begins, so another process does not see it: of two processes that compact
+at once, the first to append wins, and the other gets ``StalePlan``.
 """
 
 from __future__ import annotations

@@ -116,8 +116,11 @@ def levels_for(fill: Fill, policy: Policy, results: ResultSizes) -> Levels:
 
 
 NARROWEST_BAND = 0.75
-"""Share of the threshold up to which the usual target is used with a threshold that a person set; else the
-target keeps its usual proportion to it, so that compactions do not follow each other. Chosen by hand."""
+"""The largest share of ``compact_at`` that the default target may be; chosen by hand.
+
+Of 192,000 usable tokens the default target is 57,600. If a person sets ``compact_at`` to 80,000, that is 72 %
+of it and stays. With 70,000 it would be 82 %, and compactions would soon follow each other: the target is
+24,705, as far below 70,000 as the default target is below the default threshold (30 to 85)."""
 
 
 def _target(compact_at: int, fixed_tokens: int, policy: Policy, usable_tokens: int) -> int:
@@ -218,7 +221,7 @@ def _answers(case: _Case, signals: tuple[Signal, ...]) -> Iterator[Compact | Cal
     """Yield the reasons to compact, most urgent first; ``Calm`` says why a signal is ignored."""
     request = CompactionRequested(Asker.USER)
     if request in signals:
-        yield Compact(request.trigger, request.why, _half(case))
+        yield Compact(request.trigger, request.why, _target_when_asked(case))
     yield from _pressure(case)
     yield from (_decide_oversized(case, signal) for signal in signals if isinstance(signal, ResultArrived))
     yield from (_boundary(case, signal) for signal in signals if not isinstance(signal, ResultArrived))
@@ -254,10 +257,10 @@ def _boundary(case: _Case, signal: Boundary) -> Compact | Calm:
         return Calm(f"{signal.why}, but {case.fill}: too little to gain below {start:,}")
     if not case.grown_enough:
         return Calm(f"{signal.why}, but {_waiting_reason(case)}")
-    return Compact(signal.trigger, signal.why, _half(case))
+    return Compact(signal.trigger, signal.why, _target_when_asked(case))
 
 
-def _half(case: _Case) -> int:
+def _target_when_asked(case: _Case) -> int:
     """Return the target of a signal or request: half, or the pressure target if that is less."""
     used, levels = case.fill.used_tokens, case.levels
     return reachable(min(used // 2, levels.target), min(used, levels.compact_at), case.fill.fixed_tokens)

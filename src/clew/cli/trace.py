@@ -204,7 +204,7 @@ def run_undo(args: argparse.Namespace, term: Terminal) -> int:
     """Undo, and print what is restored and what it costs."""
     with own_log(args.file) as log, log.open() as session:
         before = session.view()
-        undone = session.undo(max(1, len(session.trace())) if args.all else args.compactions)
+        undone = session.undo(max(1, len(session.trace())) if args.all else args.compactions or 1)
         after, left = session.view(), [item.name for item in session.trace()]
 
         def tokens(items: Sequence[Item]) -> int:

@@ -1,5 +1,13 @@
 """The response to a compaction request, in the shape that its client expects.
 
+=====================  =========================================  ===========================================
+client                 request                                    answer
+=====================  =========================================  ===========================================
+Claude Code, others    ``SUMMARY``: an instruction to summarise   a message: the digest in ``<summary>`` tags
+of the Responses API   ``ENDPOINT``: ``/responses/compact``       user messages, then the digest, sealed
+of the Responses API   ``TRIGGER``: ends in a trigger item        a response of one item: the digest, sealed
+=====================  =========================================  ===========================================
+
 The summary is clew's digest. With ``--summary upstream`` the client's model writes it: rules, goal and open
 work are appended to the client's own instruction, and what the summary left out of them is put behind it,
 word for word. Without a usable summary, clew's own digest is the answer.
@@ -9,6 +17,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 import time
 from pathlib import Path
@@ -172,7 +181,15 @@ def reply_text(data: bytes) -> str:
         content = message.get("content")
         texts += [content] if isinstance(content, str) else [_text(block) for block in _objects(content)]
     text = "\n".join(filter(None, texts))
-    return text.rpartition("<summary>")[2].partition("</summary>")[0]
+    return _inside_summary(text)
+
+
+def _inside_summary(text: str) -> str:
+    """Return what stands between the outermost summary tags, behind an analysis; without tags, the text."""
+    opening = re.search(r"</analysis>\s*<summary>", text) or re.search("<summary>", text)
+    inside = text[opening.end() :] if opening else text
+    before, closing, behind = inside.rpartition("</summary>")
+    return before if closing else behind
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # JSON

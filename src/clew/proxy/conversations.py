@@ -36,6 +36,8 @@ LOGGED_KEY, KNOWN_KEY = "proxy", "proxy_known"
 """Keys of the session's ``about`` events."""
 KNOWN = 400
 """How many hashes of a compacted list are kept: clients repeat some of its messages beside the digest."""
+NAME_BYTES = 6
+"""Bytes of the hash in a session's name."""
 OPEN_SESSIONS = 32
 """Sessions kept open, about 4 MB each at 200,000 tokens; others are read from the log again."""
 _POLICY = replace(DEFAULT, keep_messages=0)
@@ -64,7 +66,8 @@ class ClientList:
         if self.request.earlier:
             return self.request.earlier.session
         identity = f"{self.request.session}\0{self.hashes[0]}"
-        return f"{SESSION_PREFIX}{blake2b(identity.encode('utf-8', 'replace'), digest_size=6).hexdigest()}"
+        digest = blake2b(identity.encode("utf-8", "replace"), digest_size=NAME_BYTES)
+        return f"{SESSION_PREFIX}{digest.hexdigest()}"
 
     @property
     def own_session(self) -> str:
@@ -104,6 +107,14 @@ class Conversation:
         if messages:
             self.session.add(*messages, about=about)
         return len(messages)
+
+    def continues_with(self, client_list: ClientList) -> bool:
+        """Whether a list continues the conversation that the log holds."""
+        try:
+            self._start(client_list, len(client_list.hashes))
+        except Diverged:
+            return False
+        return True
 
     def _start(self, client_list: ClientList, upto: int) -> int | None:
         """Return how many entries of a list are in the log; None for the list after a compaction."""
@@ -145,16 +156,18 @@ class Conversations:
         self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
         """Locks in use."""
         self._store: SqliteStore | None = None
-        self._open: OrderedDict[str, Conversation] = OrderedDict()
+        self._open: OrderedDict[str, tuple[str, Conversation]] = OrderedDict()
+        """By session: the name by which its client's lists are found, and the conversation."""
 
     @contextmanager
     def locked(self, client_list: ClientList) -> Iterator[Conversation]:
         """Return the conversation of a list; no other thread uses it meanwhile."""
         name = client_list.session
         with self._guard:
-            lock = self._locks.setdefault(name, threading.RLock())
+            base = name[: len(SESSION_PREFIX) + 2 * NAME_BYTES]  # one lock for all sessions of a client's id
+            lock = self._locks.setdefault(base, threading.RLock())
         with lock:
-            yield self._conversation(name, name, client_list)
+            yield self._continued(name, client_list) or self._conversation(name, name, client_list)
 
     def separate(self, client_list: ClientList) -> Conversation:
         """Return a session of its own for a list that does not continue the logged conversation."""
@@ -168,15 +181,25 @@ class Conversations:
                 self._store.close()
                 self._store = None
 
-    def _conversation(self, name: str, session: str, client_list: ClientList) -> Conversation:
+    def _continued(self, name: str, client_list: ClientList) -> Conversation | None:
+        """Return the client's open conversation that a list continues: clients may alternate between some."""
         with self._guard:
-            conversation = self._open.pop(name, None)
-        if conversation is None or session not in (name, conversation.session.name):
+            own = [(key, one) for key, (client, one) in reversed(self._open.items()) if client == name]
+        for key, conversation in own:
+            if conversation.continues_with(client_list):
+                return self._conversation(name, key, client_list)
+        return None
+
+    def _conversation(self, name: str, session: str, client_list: ClientList) -> Conversation:
+        """Return the conversation of a session, opened if it is not open."""
+        with self._guard:
+            _, conversation = self._open.pop(session, (name, None))
+        if conversation is None:
             model = client_list.request.body.get("model")
             name_of_model = model if isinstance(model, str) else "unknown"
             conversation = Conversation(session, self._opened(), name_of_model)
         with self._guard:
-            self._open[name] = conversation
+            self._open[session] = name, conversation
             while len(self._open) > OPEN_SESSIONS:
                 self._open.popitem(last=False)
         return conversation

@@ -58,7 +58,7 @@ from clew.session.fit import (
     with_unread,
 )
 from clew.session.history import Compaction, compaction_event, compaction_history, refusal_event
-from clew.session.replay import Replay
+from clew.session.replay import Replay, Shape
 from clew.session.result import RANGE, check_focus
 from clew.session.summariser import no_model
 from clew.tokens import UNKNOWN
@@ -246,22 +246,28 @@ def preview_task(task: CompactionTask | None) -> DecidedCompaction | None:
 def compacting(
     replay: Replay, task: CompactionTask | None, writer: Writer | None
 ) -> Steps[Compaction | None]:
-    """Decide on a compaction and commit it; None if there is nothing to do."""
+    """Decide on a compaction and commit it; None if there is nothing to do.
+
+    A failure is recorded, which in the end stops automatic attempts, except that of a range a person chose:
+    it says nothing about whether the whole view can be made smaller.
+    """
     if task is None or replay.view.off:
         return None
     holder = f"clew {uuid4().hex[:8]}"
+    planned_for = replay.shape  # before a model is asked: this session may read other processes' events then
     replay.state = replay.state.begin(holder, time.time())
     try:
         judged = yield from judge_rules(task, writer)
         if judged.judgement:
             _record_judgement(replay, judged.judgement)
+            _check_shape(replay, planned_for)
             task = replace(task, ledger=replay.ledger)
         outcome = judged.added_to((yield from decide(task, writer)))
         if not outcome.plan.operations:
             if task.chosen is None:
                 _record_failure(replay, task, holder, "nothing could be made smaller")
             return None
-        return _commit(replay, _with_values_counted(outcome, task), task, holder)
+        return _commit(replay, _with_values_counted(outcome, task), task, holder, planned_for)
     except (CompactionRefused, BudgetExceeded) as refusal:
         if task.chosen is None:
             _record_failure(replay, task, holder, refusal.detail, str(refusal))
@@ -319,14 +325,20 @@ def _record_failure(
     replay.append(event)
 
 
-def _commit(replay: Replay, outcome: DecidedCompaction, task: CompactionTask, holder: str) -> Compaction:
+def _check_shape(replay: Replay, planned_for: Shape) -> None:
+    """Raise ``StalePlan`` if the view was reshaped since a compaction of it was planned."""
+    if replay.shape != planned_for:
+        raise StalePlan("another process compacted or undid a compaction meanwhile")
+
+
+def _commit(
+    replay: Replay, outcome: DecidedCompaction, task: CompactionTask, holder: str, planned_for: Shape
+) -> Compaction:
     """Append the compaction; messages appended meanwhile stay, but a reshaped view is a ``StalePlan``."""
     plan = outcome.plan
-    made_for = replay.compactions, len(replay.view.steps), replay.view.off
 
     def event() -> list[Event]:
-        if (replay.compactions, len(replay.view.steps), replay.view.off) != made_for:
-            raise StalePlan("another process compacted or undid a compaction meanwhile")
+        _check_shape(replay, planned_for)
         apply(plan, replay.items)  # raises if the plan no longer matches the view
         sizes = plan.tokens_before, plan.tokens_after, plan.target_tokens
         state = replay.state.ended(task.trigger, *sizes, holder)

@@ -7,6 +7,14 @@ earlier versions do not: the installed rule finder searches them, and the next c
     {"finder": 9, "upto": 12, "messages": {"m3": […]}}                  what was found in messages up to m12
     {"finder": 9, "upto": 40, "messages": {…}, "rescan": true}          the same, in place of all before
 
+For example, of a log with these events::
+
+    message m1, without a record (imported)
+    message m2, with its own record
+    rules   upto 2                      m1: this event; m2: its own record
+    message m3, with its own record
+    rules   upto 2, rescan              m1 and m2: the rescan; m3: its own record
+
 Messages are read before the ``rules`` event that records them. A process that follows the log has searched
 them by then; ``agrees`` compares what it found with the event. If they differ, ``Replay`` reads the session
 again from the beginning, with all ``rules`` events known in advance (``RecordedRules.of``).
@@ -73,7 +81,7 @@ class RecordedRules:
     """Ignore the log's findings: every message is searched again."""
     seq: int = 0
     """The position of the last ``rules`` event read."""
-    fresh: dict[str, list[Json]] = field(default_factory=dict)
+    to_record: dict[str, list[Json]] = field(default_factory=dict)
     """Findings of the installed rule finder in messages without a record."""
     unrecorded: int = 0
     """The number of messages without a record."""
@@ -102,11 +110,11 @@ class RecordedRules:
         self.unrecorded += 1
         if findings:
             number = message_number(item.id)  # it is in the log, so no number can change: known == number
-            self.fresh[item.id] = findings_to_json(findings, number, number)
+            self.to_record[item.id] = findings_to_json(findings, number, number)
 
     def event(self, upto: int, *, rescan: bool = False) -> Event:
         """Return the ``rules`` event with the findings in the messages up to a number."""
-        messages: JsonObject = {name: [*values] for name, values in self.fresh.items()}
+        messages: JsonObject = {name: [*values] for name, values in self.to_record.items()}
         body: JsonObject = {"finder": FINDER, "upto": upto, "messages": messages}
         return new_event(RULES.name, {**body, "rescan": True} if rescan else body, RULES.version)
 
@@ -121,10 +129,10 @@ class RecordedRules:
         body = stored.event.body
         upto = body.get("upto")
         is_about_all = isinstance(upto, int) and upto >= messages
-        if body.get("rescan") or body.get("messages") != self.fresh or not is_about_all:
+        if body.get("rescan") or body.get("messages") != self.to_record or not is_about_all:
             return False
         self._take(stored)
-        self.fresh, self.unrecorded = {}, 0
+        self.to_record, self.unrecorded = {}, 0
         return True
 
     @classmethod
@@ -151,7 +159,7 @@ class RecordedRules:
         What ``rules`` events hold is left out: the messages that they are about come before the snapshot and
         are not read again. If they must be, the events are read again too.
         """
-        fresh: JsonObject = {name: [*values] for name, values in self.fresh.items()}
+        fresh: JsonObject = {name: [*values] for name, values in self.to_record.items()}
         return {"seq": self.seq, "fresh": fresh, "unrecorded": self.unrecorded}
 
     @classmethod
@@ -161,5 +169,5 @@ class RecordedRules:
             case None:
                 return cls()
             case {"seq": int(seq), "fresh": dict(fresh), "unrecorded": int(unrecorded)}:
-                return cls(seq=seq, fresh=fresh, unrecorded=unrecorded)
+                return cls(seq=seq, to_record=fresh, unrecorded=unrecorded)
         raise StoreDamaged("the recorded rule findings cannot be read")

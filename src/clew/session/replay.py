@@ -21,7 +21,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.budget import FRESH, Region, State
 from clew.compaction.ledger_claims import MandatoryContent
@@ -95,6 +95,15 @@ CALIBRATION = "calibration"
 """The key of an ``about`` event with what reported usage taught the token counter."""
 REMEMBERED = 256
 """Size of two caches: original messages that were looked up, and results of changes made by hand."""
+
+
+class Shape(NamedTuple):
+    """What reshapes a view, in numbers: equal as long as messages were only added to it."""
+
+    compactions: int
+    """How many the log holds, undone ones included."""
+    in_force: int
+    off: bool
 
 
 class Replay:
@@ -391,6 +400,11 @@ class Replay:
             self.state = self.state.saw_result(results)
 
     # The view --------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Shape:
+        """Return what a compaction, an undo or a switch changes, and an added message does not."""
+        return Shape(self.compactions, len(self.view.steps), self.view.off)
 
     @property
     def items(self) -> list[Item]:

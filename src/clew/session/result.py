@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from clew.compaction.verify import Report
 
 VERSION = 1
-RANGE = lazy_pattern(r"\s*m(\d+)\s*(?:-|–|\.\.+|:|to\b|,)\s*m?(\d*)(?=\s|$)\s*", re.IGNORECASE)
+RANGE = lazy_pattern(r"\s*m(\d{1,9})\s*(?:-|–|\.\.+|:|to\b|,)\s*m?(\d{0,9})(?=\s|$)\s*", re.IGNORECASE)
 """A range of messages such as m1-m20 or m30-."""
 
 

@@ -78,7 +78,7 @@ def undo(parser: argparse.ArgumentParser) -> None:
     add_session(parser, or_export=False)
     many = parser.add_mutually_exclusive_group()
     many.add_argument(
-        "compactions", metavar="N", nargs="?", type=positive, default=1, help="how many to undo (default: 1)"
+        "compactions", metavar="N", nargs="?", type=positive, help="how many to undo (default: 1)"
     )
     flag(many, "--all", "undo all compactions")
     add_json(parser)

@@ -14,7 +14,7 @@ from clew.message import Json, JsonObject, Usage
 from clew.providers.openai_chat.codec import parse_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, is_lines, load, outline, read_fields, walk
-from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines
+from clew.transcripts.jsonl import head_objects, object_lines
 from clew.transcripts.readers.openhands_events import OpenHandsSession
 from clew.transcripts.records import Entry, Problem, Record, Start
 from clew.transcripts.source import Source
@@ -79,14 +79,14 @@ def _read_lines(source: Source) -> Iterator[Record]:
     session = OpenHandsSession()
     started = False
     for line in object_lines(source):
-        if not started and not (isinstance(line, ObjectLine) and "history" in line.value):
-            started = True
-            yield _start({}, name_of(source, ".jsonl"))
         if isinstance(line, Problem):
             yield line
         elif "history" in line.value:
             yield from _read_evaluation(line.value, name_of(source, ".jsonl"), line.number)
         else:
+            if not started:
+                started = True
+                yield _start({}, name_of(source, ".jsonl"))
             yield from _event_records(session, line.value, line.number)
     yield from session.rest()
 

@@ -199,6 +199,8 @@ class _RecordTree:
         """For each compaction, what its record says about the messages it kept."""
         self.problems: dict[int, str] = {}
         self.sessions = [SessionFacts(0)]
+        self.titles: list[JsonObject] = []
+        """Records with titles since the last record in the tree: the next one may begin another session."""
         self.agent_id: str | None = None
         self.last = _ROOT
         """The last record in the tree."""
@@ -223,9 +225,11 @@ class _RecordTree:
             _Node(kind, side, parent, self._reply(record) if kind is RecordKind.ASSISTANT else 0)
         )
         if kind is RecordKind.OTHER:
-            self.sessions[-1].entitle(record)
+            if record.get("type") in _TITLES:
+                self.titles.append(record)
             return
         self._begin_session(i, kind, record)
+        self._assign_titles()
         self.sessions[-1].learn(record)
         self.last = i
         if side and self.agent_id is None:
@@ -269,10 +273,22 @@ class _RecordTree:
             self.sessions.append(session)
         session.has_spoken = session.has_spoken or kind in _SAID
 
+    def _assign_titles(self) -> None:
+        """Give titles to their session: the one before if they name it or a record of it, or the last."""
+        for record in self.titles:
+            before, last = self.sessions[-2:][0], self.sessions[-1]
+            session_id = string(record, "sessionId")
+            names_it = session_id is not None and session_id == before.fields.get("session_id")
+            is_before = names_it or (string(record, "leafUuid") or "") in self.by_uuid
+            is_between = last.fields.get("session_id") is None  # the last session begins right here
+            (before if is_before and is_between else last).entitle(record)
+        self.titles.clear()
+
     # After the last record -----------------------------------------------------------------------------
 
     def finished(self, fallback_id: str) -> RecordIndex:
         """Return the index of all records: which of them are the current conversation."""
+        self._assign_titles()
         is_side_file = not any(node.is_main for node in self.nodes)
         if is_side_file:
             for node in self.nodes:
@@ -318,12 +334,13 @@ class _RecordTree:
         for session in reversed(self.sessions):
             numbers = range(stop - 1, session.first - 1, -1)
             i = next((i for i in numbers if self.nodes[i].is_main), _ROOT)
-            while i != _ROOT:
-                if self.nodes[i].on_path:
-                    self.problems[i] = "its parents form a cycle"
-                    break
+            walked: set[int] = set()
+            while i != _ROOT and not self.nodes[i].on_path:  # on it already: of a later session, or a cycle
                 self.nodes[i].on_path = True
+                walked.add(i)
                 i = self.nodes[i].parent
+            if i in walked:
+                self.problems[i] = "its parents form a cycle"
             stop = session.first
 
     def _mark_siblings(self) -> None:
