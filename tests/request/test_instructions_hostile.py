@@ -1,6 +1,7 @@
 """Files that want to become instructions and must not."""
 
 import os
+from time import process_time
 
 import pytest
 
@@ -205,3 +206,23 @@ def test_a_secret_in_the_description_of_a_skill_does_not_reach_the_model(tmp_pat
     text = skill_index(tmp_path).text
     assert "ghp_" not in text
     assert "Use [secret:github-token:" in text
+
+
+@pytest.mark.parametrize(
+    "grown",
+    [
+        lambda n: "@x " + "`" * n,
+        lambda n: "@x " + "".join("`" * (i % 200 + 1) + " " for i in range(n // 100)),
+        lambda n: "---\npaths: " + "{," * (n // 2) + "\n---\n",
+        lambda n: "---\npaths: " + "\"'" * (n // 2) + "\n---\n",
+        lambda n: "- " * (n // 2) + "\n@x",
+    ],
+    ids=["one run of backticks", "many runs of backticks", "braces", "quotes", "bullets"],
+)
+def test_the_time_to_read_a_file_grows_no_faster_than_its_size(grown):
+    def seconds(size):
+        files, started = Folders({"/p/.claude/rules/a.md": grown(size)}), process_time()
+        load(files, ROOTS, ["a"])
+        return process_time() - started
+
+    assert seconds(60_000) < 0.1 + 8 * min(seconds(15_000) for _ in range(3))
