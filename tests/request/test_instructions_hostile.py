@@ -85,14 +85,26 @@ def test_a_tree_of_includes_cannot_explode():
         ("Be nice.\u202eevil", "invisible characters"),
         ("Be\u200b nice.", "invisible characters"),
         (FileKind.LINK, "symbolic link"),
-        (FileKind.OTHER, "not a regular file"),
-        (FileKind.FOLDER, "not a regular file"),
+        (FileKind.OTHER, "not a regular file, or cannot be read"),
+        (FileKind.FOLDER, "not a regular file but a folder"),
     ],
 )
 def test_a_file_that_cannot_be_trusted_as_it_is_gets_refused_whole(content, why):
     reasons, text = refused({"/p/CLAUDE.md": content})
     assert why in reasons["/p/CLAUDE.md"]
     assert text == ""
+
+
+@pytest.mark.parametrize("link", ["/p/.claude/rules", "/p/.claude/rules/web"])
+def test_a_linked_folder_of_rules_is_refused(link):
+    why, _ = refused({link: FileKind.LINK, "/p/.claude/rules.md": "x"})
+    assert why == {link: f"{link.rpartition('/')[2]} is a symbolic link"}
+
+
+def test_a_file_outside_the_project_activates_no_rule():
+    files = {"/p/.claude/rules/ts.md": "---\npaths: '*.ts'\n---\nNo any."}
+    assert refused(files, ["/q/a.ts", "../a.ts"]) == ({}, "")
+    assert refused(files, ["/p/..a.ts"]) == ({}, "No any.")
 
 
 def test_a_link_anywhere_on_the_way_is_refused():
