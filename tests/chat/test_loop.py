@@ -196,14 +196,24 @@ def test_leave_for_always_outlives_the_process_and_is_on_record(tmp_path: Path):
     assert "write_file without asking" in str(second.requests.assembled().end)
 
 
-def test_what_a_rule_forbids_is_asked_about_again_with_the_rule(tmp_path: Path):
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        ("Never modify files under legacy/.", "x/../legacy/a.py"),
+        ("Never modify `src/gen_*`.", "src/gen_api.py"),
+        ("Never modify `generated/**/*.py`.", "generated/a.py"),
+        ("Never modify `.env*`.", ".env.local"),
+        ("Never modify `.env`.", ".env"),
+    ],
+)
+def test_what_a_rule_forbids_is_asked_about_again_with_the_rule(tmp_path: Path, rule: str, path: str):
     store = MemoryStore()
-    write = calling(("write_file", {"path": "x/../legacy/a.py", "text": "hello"}))
+    write = calling(("write_file", {"path": path, "text": "hello"}))
     chat = new_chat(ScriptedModel("ok", write, "done"), root=tmp_path, store=store)
-    tell(chat, "Never modify files under legacy/.")
+    tell(chat, rule)
     chat.approvals.record("write_file", "c0", "earlier", Answer.ALWAYS)
     wanted = [one for one in tell(chat, "write") if isinstance(one, ApprovalRequested)]
-    assert [one.against for one in wanted] == [('p1 "Never modify files under legacy/."',)]
+    assert [one.against for one in wanted] == [(f'p1 "{rule}"',)]
 
 
 def test_a_model_that_calls_tools_for_ever_is_stopped(tmp_path: Path):

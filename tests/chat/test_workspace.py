@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -11,7 +14,14 @@ from hypothesis import strategies as st
 
 from clew.chat import paths
 from clew.chat.paths import resolve_inside, write_text
-from clew.chat.workspace import MOST_LINES, MOST_SEARCHED_BYTES, MOST_SHOWN, MOST_WRITTEN
+from clew.chat.workspace import (
+    MOST_LINES,
+    MOST_SEARCHED,
+    MOST_SEARCHED_BYTES,
+    MOST_SHOWN,
+    MOST_WRITTEN,
+    workspace_tools,
+)
 from clew.errors import InputError
 from clew.memory.tools import ToolAnswer
 from clew.secrets import mask
@@ -64,6 +74,68 @@ def test_whatever_a_path_is_it_stays_inside_or_is_refused(path: str, tmp_path_fa
 def test_a_search_finds_lines_and_follows_no_link(root: Path):
     assert run(root, "search_files", text="TWO").text == "src/a.py:2: two"
     assert run(root, "search_files", text="outside").text == "no file contains 'outside'"
+
+
+@contextmanager
+def as_nobody() -> Iterator[Path]:
+    """Give a folder of a user without special rights, and run as that user: root may read everything."""
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        try:
+            if is_root:
+                os.chown(folder, 65534, 65534)
+                os.seteuid(65534)
+            yield Path(folder)
+        finally:
+            if is_root:
+                os.seteuid(0)
+
+
+def search(root: Path, text: str) -> ToolAnswer:
+    (tool,) = (tool for tool in workspace_tools(root) if tool.name == "search_files")
+    return tool.does(None, {"text": text, "path": None})
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_a_search_goes_on_after_what_cannot_be_read_and_says_so():
+    with as_nobody() as folder:
+        (folder / "a.txt").write_text("no access")
+        (folder / "a.txt").chmod(0)
+        for name, mode in (("b", 0), ("c", 0o400)):
+            (folder / name).mkdir()
+            (folder / name / "x.txt").write_text("no access")
+            (folder / name).chmod(mode)
+        (folder / "d.txt").write_text("the text")
+        try:
+            assert search(folder, "the text").text == (
+                "d.txt:1: the text\n(3 files or folders could not be read)"
+            )
+            told = search(folder, "no access").text
+            assert told == "no searched text contains 'no access'; 3 files or folders could not be read"
+        finally:
+            for name in ("b", "c"):
+                (folder / name).chmod(0o700)
+
+
+def test_a_search_that_did_not_see_everything_does_not_deny_anything(root: Path):
+    (root / "large.txt").write_text("x\n" * (MOST_SEARCHED_BYTES // 2) + "needle")
+    told = run(root, "search_files", text="needle").text
+    assert told.endswith("contains 'needle'; only the first 1,000,000 bytes of 1 file were searched")
+    (root / "large.txt").unlink()
+    (root / "many").mkdir()
+    for number in range(MOST_SEARCHED):
+        (root / "many" / f"{number}.txt").touch()
+    told = run(root, "search_files", text="two").text
+    assert told == "no searched text contains 'two'; only the first 5,000 files were searched"
+
+
+@pytest.mark.parametrize("before", ["x" * 5_000, "ß" * 5_000, " " * 300 + "x" * 100])
+def test_a_hit_far_to_the_right_is_shown(root: Path, before: str):
+    (root / "wide.txt").write_text(f"{before}Needle{'y' * 5_000}")
+    told = run(root, "search_files", text="needle").text
+    assert "Needle" in told
+    assert len(told) < 300
 
 
 def test_a_hard_link_to_a_file_outside_is_neither_read_nor_searched(root: Path):
@@ -132,6 +204,11 @@ def test_an_empty_file_has_no_second_line(root: Path):
     (root / "empty.txt").write_text("")
     assert run(root, "read_file", path="empty.txt").text == "(the file is empty)"
     assert run(root, "read_file", path="empty.txt", start_line=2).text.endswith("it has 0")
+
+
+def test_a_file_with_one_blank_line_is_not_called_empty(root: Path):
+    (root / "blank.txt").write_text("\n")
+    assert run(root, "read_file", path="blank.txt").text == "\n[lines 1-1 of 1]"
 
 
 def test_a_line_that_does_not_fit_is_told_and_stands_first_in_the_next_excerpt(root: Path):

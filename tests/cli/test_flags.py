@@ -213,3 +213,14 @@ def test_a_word_longer_than_a_line_stays_whole():
 def test_undo_takes_a_number_or_all_not_both(clew: Run, number: str):
     done = clew("undo", "s1", number, "--all")
     assert (done.returncode, "not allowed with" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("share", ["7", "nan", "-0.1", "1", "much"])
+def test_a_share_outside_the_window_is_refused(share: str, clew: Run):
+    done = clew("serve", "--ahead", share)
+    assert (done.returncode, f"{share} is not a share between 0 and 1" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("text", "share"), [("0", 0.0), ("0.5", 0.5)])
+def test_compaction_ahead_can_be_switched_off(text: str, share: float):
+    assert COMMANDS["serve"].parser().parse_args(["--ahead", text]).ahead == share

@@ -35,6 +35,12 @@ def test_the_list_fits_the_terminal(home: Home, columns: int):
     assert max(map(len, listed.splitlines())) <= columns
 
 
+@pytest.mark.parametrize("columns", [80, 40])
+def test_a_list_of_paths_has_rows_of_id_age_and_path_only(home: Home, columns: int):
+    for line in home.run("sessions", "--paths", columns=columns).splitlines():
+        assert re.fullmatch(r"[0-9a-f]{8} +\S+ +/.*", line), line
+
+
 def test_every_listed_id_is_accepted(home: Home):
     rows = json.loads(home.run("sessions", "--json"))
     assert [row["id"] for row in rows] == ["3f2a9c10", "39ef5efd", "70b173ed", "20b57e9a", "31a4b912"]

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -161,6 +161,43 @@ def test_what_pydantic_ai_has_besides_is_carried():
     kinds = [type(part) for item in read.items for part in item.message.parts]
     assert kinds == [Text, Media, Media, ToolCall, ToolResult]
     assert all(new is old for new, old in zip(read.messages, given, strict=True))
+
+
+@dataclass
+class Weather:
+    degrees: int = 3
+
+
+def _nested(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("value", [{(0, 1): "x"}, Weather(), {"w": Weather()}, {"b": b"\xff"}, 3 + 2j])
+def test_a_tools_value_is_read_as_pydantic_ai_sends_it(value):
+    m = pytest.importorskip("pydantic_ai.messages")
+    part = m.ToolReturnPart("t", value, "c1")
+    (message,) = foreign_codec([m.ModelRequest(parts=[])]).read(m.ModelRequest(parts=[part]), 0)
+    assert message.parts[0].text.strip('"') == part.model_response_str()
+
+
+def test_a_pydantic_model_from_a_tool_is_read_as_its_json():
+    m = pytest.importorskip("pydantic_ai.messages")
+    model = pytest.importorskip("pydantic").create_model("Rain", mm=(int, 3))
+    part = m.ToolReturnPart("t", model(), "c1")
+    (message,) = foreign_codec([m.ModelRequest(parts=[])]).read(m.ModelRequest(parts=[part]), 0)
+    assert message.parts[0].text == '{"mm":3}'
+
+
+def test_a_tools_value_that_no_json_can_hold_is_carried():
+    m = pytest.importorskip("pydantic_ai.messages")
+    given = [m.ModelRequest(parts=[m.ToolReturnPart("t", {"deep": _nested(10_000)}, "c1")])]
+    codec = foreign_codec(given)
+    read = codec.read(given[0], 0)
+    assert read[0].parts[0].text == "(a dict that cannot be written as JSON)"
+    assert codec.write(read) == given
 
 
 def test_media_of_pydantic_ai_stay_the_same_beside_changed_texts():

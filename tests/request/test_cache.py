@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from clew.message import Item, Message, Origin, Role, Text, Thinking, Usage, text_message
 from clew.providers.formats import WIRES as FORMATS
 from clew.request import Marks, Parts, assemble
-from clew.request.cache_marks import add_cache_marks
+from clew.request.cache_marks import add_cache_marks, in_blocks
 from clew.request.prompt_cache import CacheConditions, Call, Miss, cause_of_miss, layout_of
 from tests.conftest import tries
 from tests.request.scene import COUNTER, FENCE, TOOLS, items, passing, request_points, standing
@@ -86,6 +86,19 @@ def test_thinking_is_never_marked_and_a_mark_can_live_an_hour():
     assert done["messages"][1]["content"] == [thought]
     assert done["messages"][0]["content"][0]["cache_control"] == {**MARK, "ttl": "1h"}
     assert isinstance(FORMATS["anthropic"].parse_item(body["messages"][1]).parts[0], Thinking)
+
+
+def test_an_empty_system_prompt_becomes_no_block():
+    body = {"system": "", "messages": [{"role": "user", "content": "a"}]}
+    assert add_cache_marks(body, Marks(minimum_tokens=0))["system"] == ""
+    assert not FORMATS["anthropic"].check(in_blocks({**body, "model": "m", "max_tokens": 1})).refused
+
+
+def test_the_last_of_several_digests_in_one_message_is_marked():
+    blocks = [{"type": "text", "text": text} for text in ("<clew-digest 1>", "<clew-digest 2>", "a", "b")]
+    talk = [{"role": "user", "content": blocks}, {"role": "user", "content": "c"}]
+    done = add_cache_marks({"system": "s", "messages": talk}, Marks(minimum_tokens=0))
+    assert marks_of(done) == [(-1, 0), (0, 1), (1, 0)]
 
 
 def test_an_end_that_is_a_message_of_its_own_is_not_marked():

@@ -92,10 +92,13 @@ def test_contributors_are_the_turns_notes_and_files_that_were_sent():
 def test_a_summary_is_traced_to_its_turns_its_author_and_what_it_took_in():
     (first, second) = trace_summaries(scene()).value["summaries"]
     assert (first["digest"], first["level"], second["digest"], second["folds"]) == ("d1", 0, "d2", ["d1"])
-    assert first["turns"] <= second["turns"]
+    assert first["messages"] <= second["messages"]
     assert first["covers"].split("-")[0] == second["covers"].split("-")[0] == "m2"
     assert second["accepted"]
-    assert "absorbed d1" in trace_summaries(scene(), "d2").text
+    traced = trace_summaries(scene(), "d2").text
+    assert "absorbed d1" in traced
+    assert f"replaces {second['messages']} messages: {second['covers']}" in traced
+    assert f"from {second['messages_cited']} messages" in traced
 
 
 def test_only_the_digest_in_the_view_is_active_after_three_compactions():

@@ -117,6 +117,27 @@ def test_rules_are_in_force_where_their_paths_were_touched(touched, found):
     assert ids(load(Folders(RULES), ROOTS, touched)) == [f"project:.claude/rules/{name}" for name in found]
 
 
+@pytest.mark.parametrize(
+    "paths",
+    [
+        "paths:\n  # the web part\n\n  - src/**/*.ts  # and its types\n  - web/*.ts",
+        "paths:\n\n- lib/*.js\n\n# more\n- web/*.ts",
+        'paths: "web/**" # web',
+        "globs: web/** # web",
+        "paths: [\n  'src/*.ts', # first\n  web/*.ts,\n]\ndescription: [x]",
+        "paths: ['a#b/*', web/*.ts]",
+        "paths: 'web/*.{js,{ts,tsx}}'",
+        "paths: [src/*, '{a,{b,web}}/*.{ts,tsx}']",
+        "applyTo: '**/*.js,web/*.ts'",
+        "paths: src/{a, web/*.ts",
+    ],
+)
+def test_paths_of_a_rule_are_read_as_yaml_writes_them(paths):
+    files = {"/p/.claude/rules/a.md": f"---\n{paths}\n---\nBe brief."}
+    assert ids(load(Folders(files), ROOTS, ["web/a.ts"])) == ["project:.claude/rules/a.md"]
+    assert ids(load(Folders(files), ROOTS, ["other/a.md"])) == []
+
+
 def test_an_include_on_its_own_line_is_put_in_its_place_and_one_in_a_sentence_behind():
     files = {
         "/p/AGENTS.md": "Before.\n@docs/style.md\nAfter, see @docs/names.md.",
@@ -129,6 +150,35 @@ def test_an_include_on_its_own_line_is_put_in_its_place_and_one_in_a_sentence_be
 @pytest.mark.parametrize("text", ["`@docs/a.md`", "```\n@docs/a.md\n```", "    @docs/a.md", "me@docs/a.md"])
 def test_what_stands_in_code_or_in_an_address_is_no_include(text):
     assert "secret sauce" not in text_of({"/p/AGENTS.md": f"Read:\n{text}", "/p/docs/a.md": "secret sauce"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```npm test``` runs the tests.\n@docs/a.md",
+        "- Style:\n\n    @docs/a.md",
+        "1. Style:\n    - @docs/a.md",
+        "- ```sh\n  npm test\n  ```\n- @docs/a.md",
+        "``a` @docs/a.md",
+    ],
+)
+def test_an_include_after_inline_code_or_in_a_list_is_found(text):
+    assert "secret sauce" in text_of({"/p/AGENTS.md": text, "/p/docs/a.md": "secret sauce"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. Run:\n    ```sh\n    @docs/a.md\n    ```",
+        "- Run:\n\n      @docs/a.md",
+        "- a\n\nText.\n\n    @docs/a.md",
+        "- ```\n  @docs/a.md\n  ```",
+        "`` ` @docs/a.md ``",
+        "````\n```\n@docs/a.md\n````",
+    ],
+)
+def test_code_in_a_list_or_with_longer_marks_has_no_includes(text):
+    assert "secret sauce" not in text_of({"/p/AGENTS.md": text, "/p/docs/a.md": "secret sauce"})
 
 
 def test_a_mention_of_a_person_is_no_include_and_no_error():

@@ -1,6 +1,7 @@
 """Files that want to become instructions and must not."""
 
 import os
+from time import process_time
 
 import pytest
 
@@ -84,14 +85,26 @@ def test_a_tree_of_includes_cannot_explode():
         ("Be nice.\u202eevil", "invisible characters"),
         ("Be\u200b nice.", "invisible characters"),
         (FileKind.LINK, "symbolic link"),
-        (FileKind.OTHER, "not a regular file"),
-        (FileKind.FOLDER, "not a regular file"),
+        (FileKind.OTHER, "not a regular file, or cannot be read"),
+        (FileKind.FOLDER, "not a regular file but a folder"),
     ],
 )
 def test_a_file_that_cannot_be_trusted_as_it_is_gets_refused_whole(content, why):
     reasons, text = refused({"/p/CLAUDE.md": content})
     assert why in reasons["/p/CLAUDE.md"]
     assert text == ""
+
+
+@pytest.mark.parametrize("link", ["/p/.claude/rules", "/p/.claude/rules/web"])
+def test_a_linked_folder_of_rules_is_refused(link):
+    why, _ = refused({link: FileKind.LINK, "/p/.claude/rules.md": "x"})
+    assert why == {link: f"{link.rpartition('/')[2]} is a symbolic link"}
+
+
+def test_a_file_outside_the_project_activates_no_rule():
+    files = {"/p/.claude/rules/ts.md": "---\npaths: '*.ts'\n---\nNo any."}
+    assert refused(files, ["/q/a.ts", "../a.ts"]) == ({}, "")
+    assert refused(files, ["/p/..a.ts"]) == ({}, "No any.")
 
 
 def test_a_link_anywhere_on_the_way_is_refused():
@@ -205,3 +218,23 @@ def test_a_secret_in_the_description_of_a_skill_does_not_reach_the_model(tmp_pat
     text = skill_index(tmp_path).text
     assert "ghp_" not in text
     assert "Use [secret:github-token:" in text
+
+
+@pytest.mark.parametrize(
+    "grown",
+    [
+        lambda n: "@x " + "`" * n,
+        lambda n: "@x " + "".join("`" * (i % 200 + 1) + " " for i in range(n // 100)),
+        lambda n: "---\npaths: " + "{," * (n // 2) + "\n---\n",
+        lambda n: "---\npaths: " + "\"'" * (n // 2) + "\n---\n",
+        lambda n: "- " * (n // 2) + "\n@x",
+    ],
+    ids=["one run of backticks", "many runs of backticks", "braces", "quotes", "bullets"],
+)
+def test_the_time_to_read_a_file_grows_no_faster_than_its_size(grown):
+    def seconds(size):
+        files, started = Folders({"/p/.claude/rules/a.md": grown(size)}), process_time()
+        load(files, ROOTS, ["a"])
+        return process_time() - started
+
+    assert seconds(60_000) < 0.1 + 8 * min(seconds(15_000) for _ in range(3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -277,6 +278,22 @@ def test_an_object_is_masked_however_deep_and_comes_back_itself_without_secrets(
     assert mask_json(body, KEY) == {"what": f"use {MASK}", "n": 1, "list": [{"signature": MASK, "ok": True}]}
     plain: JsonObject = {"what": "nothing", "list": [1, None]}
     assert mask_json(plain, KEY) is plain
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("passphrase", "correct horse battery staple"),
+        ("gpg_passphrase", "Purple Monkey Dishwasher"),
+        ("mnemonic", "zoo yard year able about above absent absorb abuse access acid acoustic"),
+        ("seedPhrase", "zoo yard year able about above absent absorb abuse access acid acoustic"),
+    ],
+)
+def test_words_in_a_field_for_a_passphrase_are_masked(name, value):
+    assert re.fullmatch(
+        r"\[secret:(passphrase-assignment|seed-phrase):....\]", mask_json({name: value})[name]
+    )
+    assert mask_json({"title": value}) == {"title": value}
 
 
 def test_a_secret_that_is_the_name_of_a_field_is_masked_and_found() -> None:

@@ -23,6 +23,7 @@ from clew.message import JsonObject
 from clew.message.text import one_line
 from clew.request.instructions import Disk, load
 from clew.request.instructions.files import fold_path
+from clew.request.instructions.parse import matches
 from clew.rules.rule import Kind, Pin
 from clew.secrets import mask
 from clew.secrets.mask import own_key
@@ -126,7 +127,8 @@ def forbidding_rules(
     """Yield the prohibitions that name the path a call would write to, as given or through a link."""
     places = target_paths(arguments, root)
     for pin in pins:
-        scopes = pin.scope.paths if pin.kind is Kind.PROHIBITION else ()
+        # A file without an ending is a name: "Never modify `.env`."
+        scopes = (*pin.scope.paths, *pin.scope.names) if pin.kind is Kind.PROHIBITION else ()
         if any(path_covers(scope, place) for scope in scopes for place in places):
             yield pin
 
@@ -155,15 +157,16 @@ def target_paths(arguments: Mapping[str, Any], root: Path | None) -> tuple[str, 
 
 
 def path_covers(scope: str, path: str) -> bool:
-    """Return whether a rule's path covers another: ``legacy/`` covers ``legacy/a.py``.
+    """Return whether a rule's path or pattern covers another path, in any folder and with all below it.
 
-    Case is ignored, as on many file systems; elsewhere this only means one more question.
+    ``legacy/`` covers ``legacy/a.py``, ``src/gen_*`` covers ``src/gen_api.py``. Case is ignored, as on many
+    file systems; elsewhere this only means one more question.
     """
-    place, scope = fold_path(normpath(path)).strip("/"), fold_path(scope)
-    if "*" in scope.rstrip("/*"):
-        return fnmatchcase(place, scope) or fnmatchcase(place.rpartition("/")[2], scope)
-    text = scope.removeprefix("./").strip("/*")
-    return bool(text) and f"/{text}/" in f"/{place}/"
+    place, text = (fold_path(normpath(item)).strip("/") for item in (path, scope))
+    if not text.strip("./*"):
+        return False  # it names no place
+    is_named = f"/{text}/" in f"/{place}/"  # also ``app/[id]``, which as a pattern would mean ``app/i``
+    return is_named or matches(place, f"**/{text}/**")
 
 
 INSTRUCTIONS = "instructions:"

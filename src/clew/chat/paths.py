@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -151,15 +151,23 @@ def list_folder(root: Path, path: str) -> list[FolderEntry]:
     return sorted(FolderEntry(name, at.st_mode, at.st_size) for name, at in entries if name not in SKIPPED)
 
 
-def walk_files(root: Path, place: Path) -> Iterator[Path]:
-    """Yield the regular files below a folder, sorted; links are not followed."""
+def walk_files(root: Path, place: Path, missed: Callable[[], None] = lambda: None) -> Iterator[Path]:
+    """Yield the regular files below a folder, sorted; links are not followed.
+
+    ``missed`` is called for each file or folder that may not be looked at.
+    """
     if place.is_file():
         yield place
         return
     base = root.resolve()
-    for folder, names, files in os.walk(place, followlinks=False):
+    for folder, names, files in os.walk(place, onerror=lambda _: missed(), followlinks=False):
         names[:] = sorted(name for name in names if name not in SKIPPED)
         for name in sorted(files):
             file = Path(folder, name)
-            if file.is_file() and file.stat().st_nlink == 1 and file.resolve().is_relative_to(base):
+            try:
+                is_own = file.is_file() and file.stat().st_nlink == 1 and file.resolve().is_relative_to(base)
+            except OSError:  # no permission, or it was deleted
+                missed()
+                continue
+            if is_own:
                 yield file

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Callable, Iterator
-from itertools import islice
+from dataclasses import dataclass
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -67,9 +68,10 @@ def excerpt(file: BinaryIO, name: str, first: int, wanted: int) -> str:
     count = before + len(shown) + behind
     if not shown and first > 1:
         raise InputError(f"{name!r} has no line {first:,}", f"it has {count:,}{more}")
-    if first > 1 or behind or cut or more:
+    blank = bool(shown) and not any(shown)  # without a note it would look like an empty file
+    if first > 1 or behind or cut or more or blank:
         shown.append(f"[lines {first}-{first + len(shown) - 1} of {count}{more}{cut}]")
-    return "\n".join(shown) or "(the file is empty)"
+    return "\n".join(shown) if shown else "(the file is empty)"
 
 
 def _missing(line: _Line, room: int) -> str:
@@ -150,6 +152,7 @@ MOST_HITS = 40
 MOST_SEARCHED = 5_000
 MOST_WRITTEN = 200_000
 LINE_WIDTH = 240
+"""Most characters shown of a line with a hit; more if the searched text is longer."""
 
 
 class FileTool(NamedTuple):
@@ -204,22 +207,87 @@ def _search(root: Path, arguments: dict[str, Any]) -> ToolAnswer:
     wanted = arguments["text"]
     if not wanted.strip():
         raise InputError("the search text is empty", "give some text")
-    names = list(islice(_hits(root, resolve_inside(root, arguments["path"] or "."), wanted), MOST_HITS + 1))
-    if not names:
-        return ToolAnswer(f"no file contains {wanted!r}")
-    cut = [f"… and more; only the first {MOST_HITS} are shown"] if len(names) > MOST_HITS else []
-    return ToolAnswer("\n".join([*names[:MOST_HITS], *cut]), Trust.UNTRUSTED)
+    search = _Search(root, wanted)
+    place = resolve_inside(root, arguments["path"] or ".")
+    found = list(islice(search.hits(place), MOST_HITS + 1))
+    if len(found) > MOST_HITS:
+        rows = [*found[:MOST_HITS], f"… and more; only the first {MOST_HITS} are shown"]
+        return ToolAnswer("\n".join(rows), Trust.UNTRUSTED)
+    omitted = search.omitted()
+    if not found:
+        none = f"no searched text contains {wanted!r}; {omitted}"
+        return ToolAnswer(none if omitted else f"no file contains {wanted!r}")
+    return ToolAnswer("\n".join([*found, *([f"({omitted})"] if omitted else [])]), Trust.UNTRUSTED)
 
 
-def _hits(root: Path, place: Path, wanted: str) -> Iterator[str]:
-    low = wanted.casefold()
-    for file in islice(walk_files(root, place), MOST_SEARCHED):
-        data = read_bytes(root, relative_name(root, file), MOST_SEARCHED_BYTES)
+@dataclass(slots=True)
+class _Search:
+    """A search for a text in files, which counts what it could not search."""
+
+    root: Path
+    wanted: str
+    unreadable: int = 0
+    """Files and folders that could not be read."""
+    cut: int = 0
+    """Files that were searched only at their beginning."""
+    stopped: bool = False
+    """Whether more files than ``MOST_SEARCHED`` were there."""
+
+    def hits(self, place: Path) -> Iterator[str]:
+        """Yield each line that contains the text, with its file and number."""
+        low = self.wanted.casefold()
+        for count, file in enumerate(walk_files(self.root, place, self._miss)):
+            if count == MOST_SEARCHED:
+                self.stopped = True
+                return
+            name = relative_name(self.root, file)
+            for number, line in enumerate(self._text(name).split("\n"), start=1):
+                if low in line.casefold():
+                    yield f"{name}:{number}: {_around(line, low)}"
+
+    def _miss(self) -> None:
+        self.unreadable += 1
+
+    def _text(self, name: str) -> str:
+        """Return the searched text of a file; empty if it is binary or cannot be read."""
+        try:
+            data = read_bytes(self.root, name, MOST_SEARCHED_BYTES + 1)
+        except (OSError, InputError):  # no permission, or the file changed since it was listed
+            self._miss()
+            return ""
         if b"\0" in data:
-            continue
-        for number, line in enumerate(data.decode("utf-8", "replace").split("\n"), start=1):
-            if low in line.casefold():
-                yield f"{relative_name(root, file)}:{number}: {line.strip()[:LINE_WIDTH]}"
+            return ""
+        self.cut += len(data) > MOST_SEARCHED_BYTES
+        return data[:MOST_SEARCHED_BYTES].decode("utf-8", "replace")
+
+    def omitted(self) -> str:
+        """Return what was not searched; empty if nothing."""
+        parts = [f"only the first {MOST_SEARCHED:,} files were searched"] if self.stopped else []
+        if self.cut:
+            files = "1 file" if self.cut == 1 else f"{self.cut:,} files"
+            parts.append(f"only the first {MOST_SEARCHED_BYTES:,} bytes of {files} were searched")
+        if self.unreadable:
+            parts.append(f"{self.unreadable:,} files or folders could not be read")
+        return "; ".join(parts)
+
+
+def _around(line: str, low: str) -> str:
+    """Return a line, or the part of a long one that contains the text."""
+    at = _start_of(low, line)
+    if at + len(low) <= LINE_WIDTH:
+        return line.strip()[:LINE_WIDTH]
+    start = at - LINE_WIDTH // 4
+    return f"…{line[start : start + max(LINE_WIDTH, at - start + len(low))].strip()}"
+
+
+def _start_of(low: str, line: str) -> int:
+    """Return where a text in folded case begins in a line. Folding makes some characters two: ß, ss."""
+    folded = line.casefold()
+    at = folded.find(low)
+    if len(folded) == len(line):
+        return at
+    ends = accumulate(len(character.casefold()) for character in line)
+    return sum(1 for end in ends if end <= at)
 
 
 def _write(root: Path, arguments: dict[str, Any]) -> ToolAnswer:

@@ -170,7 +170,7 @@ def _user_words(events: Iterator[StoredEvent]) -> Iterator[str]:
 def _print(rows: Sequence[SessionRow], paths: bool, term: Terminal) -> None:
     width = term.console().width
     wide = width >= NARROW
-    if wide:
+    if wide and not paths:
         project = width - 8 - 6 - 2 - 12 - 1 - 8 - 11
         head = f"{'ID':<8}{'USED':>6}  {'TOOL':<12} {'PROJECT':<{project}}{'TOKENS':>8}{'COMPACTED':>11}"
         term.print(Styled(head, "dim"))

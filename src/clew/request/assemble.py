@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from clew.budget import DEFAULT, Limit, Policy
 from clew.compaction.plan.render import rules_text, rules_trust
@@ -207,6 +207,16 @@ class Parts:
     """Also put fences around the text of tool results."""
 
 
+_Placed = TypeVar("_Placed", Piece, Contribution)
+
+
+def _by_position(placed: Iterable[_Placed]) -> tuple[list[_Placed], list[_Placed]]:
+    """Return what belongs to the system prompt, and what belongs to the end of the request."""
+    listed = list(placed)
+    system, end = PiecePosition.SYSTEM, PiecePosition.END
+    return [one for one in listed if one.place is system], [one for one in listed if one.place is end]
+
+
 def assemble(parts: Parts, counter: TokenCounter) -> AssembledRequest:
     """Return the request made of these parts. Deterministic: equal parts give an equal request."""
     prompt, rest = _split(parts.view)
@@ -215,12 +225,10 @@ def assemble(parts: Parts, counter: TokenCounter) -> AssembledRequest:
     fencing = parts.fence_results and not parts.off
     if fencing:
         messages = fence_results(messages, require_fence(parts.fence))
-    stable = [piece for piece in inside if piece.place is PiecePosition.SYSTEM]
-    late = [piece for piece in inside if piece.place is PiecePosition.END]
+    stable, late = _by_position(inside)
+    first, last = _by_position(asked)
     added = system_blocks(stable, parts.fence)
     end = end_message(late, parts.fence, announced=any(piece.source == DATA_SOURCE for piece in stable))
-    first = [one for one in asked if one.section.place is PiecePosition.SYSTEM and not one.late]
-    last = [one for one in asked if one.section.place is PiecePosition.END or one.late]
     sent = [Item(item.id, message) for item, message in zip(rest, messages, strict=True)]
     contributions = (
         *(_whole(TOOLS, one.name, Trust.DEVELOPER, tool_tokens(one, counter)) for one in parts.tools),

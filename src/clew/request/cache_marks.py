@@ -65,7 +65,7 @@ def add_cache_marks(body: JsonObject, marks: Marks, end_blocks: int = 0) -> Json
 def in_blocks(body: JsonObject) -> JsonObject:
     """Return a request with all its texts written as lists of blocks."""
     changed: JsonObject = {}
-    if isinstance(body.get("system"), str):
+    if body.get("system") and isinstance(body["system"], str):  # the API rejects an empty block
         changed["system"] = _blocks(body["system"])
     if isinstance(body.get("messages"), list):
         changed["messages"] = [_message_in_blocks(as_object(value)) for value in as_list(body["messages"])]
@@ -101,11 +101,10 @@ def _spots(body: JsonObject, end_blocks: int) -> Iterator[Spot]:
 
 
 def _digest_at(message: Json) -> int | None:
-    """Return which block of a message is a digest; None if none is."""
-    for i, block in enumerate(_content(message)):
-        if as_text(as_object(block).get("text")).startswith(f"<{DIGEST_TAG} "):
-            return i
-    return None
+    """Return which block of a message is its last digest; None if none is."""
+    blocks = _content(message)
+    is_digest = (as_text(as_object(block).get("text")).startswith(f"<{DIGEST_TAG} ") for block in blocks)
+    return max((i for i, found in enumerate(is_digest) if found), default=None)
 
 
 def _last_of(body: JsonObject, message: int, left_out: int = 0) -> Iterator[Spot]:

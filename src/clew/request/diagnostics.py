@@ -76,7 +76,7 @@ class Diagnosis:
 
 
 def trace_summaries(state: RequestState, digest: str | None = None) -> Diagnosis:
-    """Return the origin of each summary: turns, folded digests, author, checks and loss.
+    """Return the origin of each summary: messages, folded digests, author, checks and loss.
 
     A summary that a later one absorbed is no longer in the context; it is listed with the one that has it.
     """
@@ -115,14 +115,19 @@ def _place(digest: Digest, folded: Mapping[str, str]) -> str:
 def _lineage(compaction: RecordedCompaction, digest: Digest, folded: Mapping[str, str]) -> Iterator[str]:
     plan = compaction.plan
     does = "replaced" if digest.id in folded else "replaces"
-    turns = f"{len(digest.covers):,} turns: {spans(digest.covers)}"
-    yield f"{digest.id} (level {digest.level}) {does} {turns}{_place(digest, folded)}"
+    covered = f"{_messages(len(digest.covers))}: {spans(digest.covers)}"
+    yield f"{digest.id} (level {digest.level}) {does} {covered}{_place(digest, folded)}"
     yield f"  made {compaction.time} by {digest.author}, because: {plan.reason}"
     yield f"  {plan.tokens_before:,} → {plan.tokens_after:,} tokens"
-    yield f"  {len(digest.claims)} claims and {len(digest.pins)} rules, from {_sources(digest)} turns"
+    made = f"{len(digest.claims)} claims and {len(digest.pins)} rules"
+    yield f"  {made}, from {_messages(_sources(digest))}"
     if digest.folds:
         yield f"  absorbed {', '.join(digest.folds)}"
     yield f"  {_check_line(compaction)}; checksum {digest.checksum[:23]}"
+
+
+def _messages(count: int) -> str:
+    return "1 message" if count == 1 else f"{count:,} messages"
 
 
 def _sources(digest: Digest) -> int:
@@ -141,7 +146,7 @@ def _lineage_json(compaction: RecordedCompaction, digest: Digest, folded: Mappin
         "digest": digest.id,
         "level": digest.level,
         "covers": spans(digest.covers),
-        "turns": len(digest.covers),
+        "messages": len(digest.covers),
         "folds": list(digest.folds),
         "folded_into": folded.get(digest.id),
         "author": digest.author,
@@ -152,7 +157,7 @@ def _lineage_json(compaction: RecordedCompaction, digest: Digest, folded: Mappin
         "tokens_after": plan.tokens_after,
         "claims": len(digest.claims),
         "rules": len(digest.pins),
-        "turns_cited": _sources(digest),
+        "messages_cited": _sources(digest),
         "accepted": compaction.report.accepted,
         "checksum": digest.checksum,
     }

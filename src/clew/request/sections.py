@@ -112,6 +112,11 @@ def sent_order(section: Section) -> tuple[int, int]:
     return list(PiecePosition).index(section.place), section.tier
 
 
+def _position(section: Section, *, late: bool) -> PiecePosition:
+    """Return where in the request a text of a section goes; a late one goes to the end."""
+    return PiecePosition.END if late else section.place
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Text for one section of a request.
@@ -149,7 +154,7 @@ class Piece:
     @property
     def place(self) -> PiecePosition:
         """Return where in the request it goes."""
-        return PiecePosition.END if self.late else self.section.place
+        return _position(self.section, late=self.late)
 
     @property
     def fenced(self) -> bool:
@@ -170,6 +175,12 @@ class Contribution:
     why: str = ""
     """Why it was cut or left out; empty if it was not."""
     late: bool = False
+    """As of its ``Piece``."""
+
+    @property
+    def place(self) -> PiecePosition:
+        """Return where in the request it is."""
+        return _position(self.section, late=self.late)
 
     @property
     def cut(self) -> int:

@@ -1,26 +1,17 @@
-"""The rules in force, indexed by subject, so that a sentence is compared with few of many.
-
-Also what a sentence abandons by name ("drop the tabs, use spaces"). "Drop" can mean removing a thing,
-postponing it, or ending a rule about it. It ends a rule only if the words name nothing but the rule's subject
-and a new choice follows.
-"""
+"""The rules in force, indexed by subject, so that a sentence is compared with few of many."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import pairwise, takewhile
-from typing import NamedTuple
 
 from clew.message.patterns import lazy_pattern
-from clew.rules.cues import Hit
 from clew.rules.permission import is_provisional, without_reason
 from clew.rules.rule import Kind, Rule, Scope
 from clew.rules.subject import Choice, Subject, choices, subject_of
-from clew.rules.words import Token, tokens
-from clew.rules.words import words as known_words
+from clew.rules.words import tokens
 
 _REMEMBERED = 8_192
 """Rules whose parsed subject is cached: a ledger that is copied or loaded has the same ones."""
@@ -54,7 +45,12 @@ class IndexedRule:
 
     @property
     def keys(self) -> Iterator[str]:
-        """Yield its index keys."""
+        """Yield its index keys.
+
+        A rule about ``src/web`` has ``at src/web``, ``in src/web`` and ``in src``. A sentence about ``src``
+        looks for ``in src`` (rules about something in it), and one about ``src/web/a.ts`` for ``at src/web``
+        (rules about a folder above it); both find the rule.
+        """
         kind = _PLACED if self.subject.paths else _UNPLACED
         yield from (f"{kind} {word}" for word in self.subject.words)
         yield from (f"choice {choice.group}" for choice in self.choices)
@@ -161,69 +157,3 @@ def has_bound(rule: Rule) -> bool:
     """Return True if a rule sets a numeric limit."""
     cues = {reason.cue for reason in rule.reasons}
     return rule.kind is Kind.LIMIT or not cues.isdisjoint(("limit", "limit_number", "measure"))
-
-
-_BANS = frozenset((Kind.PROHIBITION, Kind.SCOPE))
-_CHOOSING = frozenset(("use", "use_way", "only", "prefer", "prefer_weak", "terse"))
-"""Cues of a rule that chooses one of several things."""
-_WITHIN = 6
-"""Words at the start of a clause that name its subject; chosen by hand."""
-
-
-class Abandonment(NamedTuple):
-    """What is abandoned, ``start`` to ``end`` of the sentence, and the words after it."""
-
-    start: int
-    end: int
-    verb: str
-    rest: tuple[str, ...]
-
-
-def find_abandonment(words: Sequence[Token], hits: Sequence[Hit], cue: str) -> Abandonment | None:
-    """Return the clause that opens with this abandoning cue, and the words after it."""
-    start = next((hit.start for hit in hits if hit.cue == cue), -1)
-    first = next((i for i, token in enumerate(words) if token.start == start), -1)
-    if first < 0 or not words[first].opens:
-        return None
-    joining = known_words("letgo", "joining")
-    clause = list(takewhile(lambda token: not (token.opens or token.word in joining), words[first + 1 :]))
-    if not clause:
-        return None
-    rest = words[first + 1 + len(clause) :]
-    return Abandonment(start, clause[-1].end, words[first].word, tuple(token.word for token in rest))
-
-
-def ends_rule(abandonment: Abandonment, subject: Subject, entry: IndexedRule) -> bool:
-    """Return True if abandoning its subject ends a rule and what follows replaces it."""
-    if not subject.words or subject.paths or not subject.words <= entry.subject.words:
-        return False
-    if abandonment.verb in known_words("letgo", "of_mind") and _names_bound(subject, entry):
-        return True
-    opening = known_words("letgo", "pointing").intersection(abandonment.rest[:_WITHIN])
-    if entry.rule.kind in _BANS and opening and _orders(abandonment.rest):
-        return True  # "never mind the schema, just change it"
-    settles = entry.choices or any(reason.cue in _CHOOSING for reason in entry.rule.reasons)
-    return bool(settles) and (_chooses(abandonment.rest) or _suits(abandonment.rest))
-
-
-def _names_bound(subject: Subject, entry: IndexedRule) -> bool:
-    """Return True if the number of a limit is named: "forget the 80 columns"."""
-    return bool(entry.numbers) and all(number.rstrip(".,") in subject.words for number, _ in entry.numbers)
-
-
-def _chooses(rest: Sequence[str]) -> bool:
-    return not known_words("letgo", "choosing").isdisjoint(rest[:_WITHIN])
-
-
-def _orders(rest: Sequence[str]) -> bool:
-    """Return True if words begin with an order, possibly after a conjunction."""
-    joining = known_words("letgo", "joining")
-    first = next((word for word in rest if word not in joining), "")
-    return first in known_words("evidence", "orders")
-
-
-def _suits(rest: Sequence[str]) -> bool:
-    """Return True if words say that a named thing will do: "English is fine", not "they're fine"."""
-    named = bool(rest) and rest[0] not in known_words("letgo", "told_of")
-    suiting = known_words("letgo", "suiting")
-    return named and any(f"{verb}_{word}" in suiting for verb, word in pairwise(rest))

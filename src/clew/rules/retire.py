@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from clew.message import Message, Origin, Text, Trust
 from clew.message.patterns import lazy_pattern
-from clew.rules.active import ActiveRules, IndexedRule, ends_rule, find_abandonment, has_bound, numbers
+from clew.rules.abandon import ends_rule, find_abandonment
+from clew.rules.active import ActiveRules, IndexedRule, has_bound, numbers
 from clew.rules.cues import Hit
 from clew.rules.evidence import Evidence
 from clew.rules.find import found_in, rule_sentences

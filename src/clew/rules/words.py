@@ -42,12 +42,13 @@ _PLAIN = lazy_pattern(r"don'ts\b|don't(?=[a-z])|[^\W_]+(?:'(?:t|s|re|d|ll|ve|m)(
 
 
 class Token(NamedTuple):
-    """A word in lower case with its position; ``opens`` if it begins a clause."""
+    """A word in lower case with its position."""
 
     word: str
     start: int
     end: int
     opens: bool
+    """It begins a clause: the first word of the sentence, or the first after a comma, dash or other break."""
 
 
 def tokens(text: str) -> list[Token]:

@@ -40,7 +40,7 @@ MODEL_WRITTEN = frozenset({"input", "arguments", "args", "output", "response"})
 """Fields of provider blocks whose content a model or tool wrote: a field name inside them seals nothing."""
 MAX_NAMED_VALUE = 600
 """The longest value, in characters, that can be a secret because of its field name."""
-_NAME = re.compile(r"(?i)pass|pwd|secret|token|key|auth|credential")
+_NAME = re.compile(r"(?i)pass|pwd|secret|token|key|auth|credential|phrase|mnemonic")
 """Field names that may make their value a secret."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from clew.cli.arguments import add_format, add_json, flag, option, positive
+from clew.cli.arguments import add_format, add_json, flag, option, positive, share
 
 LOOPBACK = "127.0.0.1"
 
@@ -102,7 +102,7 @@ def serve(parser: argparse.ArgumentParser) -> None:
     option(service, "--tokens", "FILE", "the token of each workspace, as JSON", Path)
     option(service, "--workers", "N", "compactions at once; 0 for none (default: 1)", _count, 1)
     text = "compact in the background from this share of the window on; 0 for never (default: 0.7)"
-    option(service, "--ahead", "SHARE", text, float, 0.7)
+    option(service, "--ahead", "SHARE", text, _share_or_never, 0.7)
     text = "every hour, delete sessions without an append for N days (default: keep all)"
     option(service, "--keep-days", "N", text, positive)
     text = "move them to this folder or object storage instead (s3://bucket/path; extra clew[archive])"
@@ -121,6 +121,10 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     option(parser, "--chat", "NAME", "model that answers in the page's chat (default: as in clew chat)")
     flag(parser, "--offline", "use the offline stand-in in the page's chat; nothing is sent anywhere")
     option(parser, "--window", "TOKENS", "context window in tokens (default: the model's own)", positive)
+
+
+def _share_or_never(text: str) -> float:
+    return 0.0 if text.strip() == "0" else share(text)
 
 
 def _count(text: str) -> int:

@@ -7,7 +7,6 @@ message for each run of parts with the same role, and written back as one reques
 from __future__ import annotations
 
 import importlib
-import json
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -133,10 +132,19 @@ def _result(part: Any, native: Native, server_side: bool = False) -> ToolResult:
         elif getattr(item, "kind", None) == "binary" or getattr(item, "kind", None) in _MEDIA:
             parts.append(_user_content(item, Trust.UNTRUSTED, native))
         else:
-            parts.append(Text(json.dumps(item, ensure_ascii=False, default=repr), trust=Trust.UNTRUSTED))
+            parts.append(Text(_as_json(item), trust=Trust.UNTRUSTED))
     failed = getattr(part, "outcome", "success") in ("failed", "denied", "retried")
     call, name = part.tool_call_id, part.tool_name
     return ToolResult(call, tuple(parts), failed, name, server_side, trust=Trust.UNTRUSTED, native=native)
+
+
+def _as_json(value: object) -> str:
+    """Return a tool's value as the JSON that pydantic-ai sends to the model."""
+    to_json = importlib.import_module("pydantic_core").to_json
+    try:
+        return str(to_json(value, fallback=repr, inf_nan_mode="null", bytes_mode="base64"), "utf-8")
+    except ValueError:  # it contains itself, is nested too deep, or its own code failed
+        return f"(a {type(value).__name__} that cannot be written as JSON)"
 
 
 def _response_part(part: Any) -> Part:  # noqa: ANN401  # a part

@@ -147,7 +147,14 @@ def _step_why_not(root: str, parts: Sequence[str], depth: int, files: FileSource
         return f"{name} is a separate repository, not marked as trusted" if own else ""
     if kind is FileKind.FILE:
         return ""
-    return "it does not exist" if kind is FileKind.MISSING else f"it is not a regular file but a {kind.value}"
+    return _NO_FILE[kind]
+
+
+_NO_FILE = {
+    FileKind.FOLDER: "it is not a regular file but a folder",
+    FileKind.OTHER: "it is not a regular file, or cannot be read",
+    FileKind.MISSING: "it does not exist",
+}
 
 
 def fold_path(path: str) -> str:

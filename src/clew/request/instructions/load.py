@@ -286,6 +286,8 @@ class _Loading:
         folder = posixpath.join(root, PROJECT_RULES if scope is InstructionScope.PROJECT else OTHER_RULES)
         base = self.roots.project or root  # patterns in the user's own rules also apply to the project
         relative = [_relative(path, base) for path in touched]
+        if self.roots.project is not None:  # without a project, a touched path may be anywhere
+            relative = [path for path in relative if not is_inside(path, "..")]
         paths = list(self._rule_files(folder))
         for path in paths[:MOST_RULES]:
             self._load_file(path, root, scope, is_rule=True, touched=relative)
@@ -294,7 +296,10 @@ class _Loading:
             self.refused.append(Refused(left[0], why))
 
     def _rule_files(self, folder: str, depth: int = 0) -> Iterator[str]:
-        if self.files.kind(folder) is not FileKind.FOLDER:
+        kind = self.files.kind(folder)
+        if kind is FileKind.LINK:
+            self.refused.append(Refused(folder, f"{posixpath.basename(folder)} is a symbolic link"))
+        if kind is not FileKind.FOLDER:
             return
         if depth > _DEEPEST_RULES:
             self.refused.append(Refused(folder, f"it is nested more than {_DEEPEST_RULES} folders deep"))

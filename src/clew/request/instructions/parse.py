@@ -13,14 +13,19 @@ from typing import NamedTuple
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 """Front matter: the lines between a first line ``---`` and the next one."""
-_CODE_FENCE = re.compile(r"^[ ]{0,3}(`{3,}|~{3,})")
-"""A line that opens or closes a code block, with its fence."""
-_CODE_SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-"""Code within a line: as many backticks before it as after it."""
+_CODE_FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
+"""What opens or closes a code block at the start of a line; inline code in three backticks does not."""
+_CODE_INDENT = 4
+"""Spaces before a line of an indented code block, from where the text of the list item around it begins."""
+_BULLET = re.compile(r"(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}")
+"""What opens an item of a Markdown list."""
+_BACKTICKS = re.compile(r"`+")
 _INCLUDE = re.compile(r"(?<![\w`@./])@((?:~/|\.{0,2}/)?[\w.\-+/]*?[\w\-+])(?=[.,;:!?)\]]*(?:\s|$))")
 """``@path``, not within a word or an address; punctuation at its end is not part of the path."""
 _PATHS_KEY = re.compile(r"^(?:paths|globs|applyTo):[ \t]*(.*)$", re.MULTILINE)
 """The key of the path patterns in front matter, as Claude Code, Cursor or Copilot name it."""
+_YAML_COMMENT = re.compile(r"""("[^"]*"|'[^']*')|(?:(?<=\s)|^)#.*""")
+"""A quoted text, or a comment: ``#`` at the start or after a space."""
 _LIST_ITEM = re.compile(r"^[ \t]+-[ \t]+(.+)$|^-[ \t]+(.+)$")
 """An item of a YAML list, indented or not."""
 MOST_PATTERNS = 100
@@ -55,17 +60,40 @@ def _patterns(front: str) -> Iterator[str]:
     key = _PATHS_KEY.search(front)
     if key is None:
         return
-    value = key[1].strip()
-    if value:
-        listed = value[1:-1] if value.startswith("[") and value.endswith("]") else value
-        # A comma inside braces is part of a pattern: *.{ts,tsx}
-        yield from filter(None, (_unquoted(item) for item in re.split(r",(?![^{]*\})", listed)))
-        return
-    for line in front[key.end() :].splitlines()[1:]:
+    first, *lines = (
+        _YAML_COMMENT.sub(lambda found: found[1] or "", line).rstrip() for line in _from(front, key)
+    )
+    if first.startswith("["):
+        yield from _split_at_commas(_bracketed([first, *lines]))
+    elif first:
+        yield from _split_at_commas(first)
+    for line in () if first else filter(None, lines):
         item = _LIST_ITEM.match(line)
         if item is None:
             return
         yield _unquoted(item[1] or item[2])
+
+
+def _from(front: str, key: re.Match[str]) -> list[str]:
+    """Return the value in the line of a key, and the lines after it."""
+    return [key[1].strip(), *front[key.end() :].split("\n")[1:]]
+
+
+def _bracketed(lines: Sequence[str]) -> str:
+    """Return what is between brackets, which may be on several lines."""
+    end = next((i for i, line in enumerate(lines) if line.endswith("]")), 0)
+    return " ".join(lines[: end + 1]).removeprefix("[").removesuffix("]")
+
+
+def _split_at_commas(listed: str) -> Iterator[str]:
+    """Yield the patterns of a list; a comma inside braces is part of a pattern: ``*.{ts,tsx}``."""
+    is_balanced = listed.count("{") == listed.count("}")
+    start = depth = 0
+    for i, character in enumerate(f"{listed},"):
+        depth += (character == "{") - (character == "}") if is_balanced else 0
+        if character == "," and depth <= 0:
+            yield from filter(None, [_unquoted(listed[start:i])])
+            start = i + 1
 
 
 def _unquoted(value: str) -> str:
@@ -94,25 +122,57 @@ def includes(text: str) -> Iterator[Include]:
     for number, (line, is_code) in enumerate(_lines(text)):
         if is_code or "@" not in line:
             continue
-        bare = _CODE_SPAN.sub(lambda span: "`" * len(span[0]), line)
+        bare = _without_code(line)
         for match in _INCLUDE.finditer(bare):
             yield Include(match[1], number, bare.strip() == f"@{match[1]}")
 
 
+def _without_code(line: str) -> str:
+    """Return a line with backticks in place of its inline code, which has as many before it as after it."""
+    runs = [match.span() for match in _BACKTICKS.finditer(line)]
+    closing: dict[int, int] = {}  # the next run of each length
+    next_equal = [len(runs)] * len(runs)
+    for i in range(len(runs) - 1, -1, -1):
+        length = runs[i][1] - runs[i][0]
+        next_equal[i] = closing.get(length, len(runs))
+        closing[length] = i
+    kept: list[str] = []
+    i = done = 0
+    while i < len(runs):
+        if next_equal[i] < len(runs):
+            start, (_, end) = runs[i][0], runs[next_equal[i]]
+            kept += [line[done:start], "`" * (end - start)]
+            i, done = next_equal[i], end
+        i += 1
+    return "".join([*kept, line[done:]])
+
+
 def _lines(text: str) -> Iterator[tuple[str, bool]]:
     """Yield the lines of a text, each with whether it belongs to a code block."""
-    fence = ""
+    fence, margin = "", 0
+    items: list[int] = []  # the columns where the texts of the open list items begin
     for line in text.split("\n"):
-        mark = _CODE_FENCE.match(line)
+        content = line.lstrip(" \t")
+        column = len(line[: len(line) - len(content)].expandtabs(_CODE_INDENT))
         if fence:
-            closes = mark and mark[1].startswith(fence) and not line.strip(" `~")
+            mark = _CODE_FENCE.match(content) if column < margin + _CODE_INDENT else None
+            closes = mark and mark[1].startswith(fence) and not content.strip(" `~")
             fence = "" if closes else fence
             yield line, True
-        elif mark:
-            fence = mark[1]
+            continue
+        while items and content and column < items[-1]:
+            items.pop()
+        margin = items[-1] if items else 0
+        if column >= margin + _CODE_INDENT:
             yield line, True
-        else:
-            yield line, line.startswith(("    ", "\t"))
+            continue
+        if bullet := _BULLET.match(content):
+            margin = column + bullet.end()
+            items.append(margin)
+            content = content[bullet.end() :]
+        mark = _CODE_FENCE.match(content)
+        fence = mark[1] if mark else ""
+        yield line, bool(mark)
 
 
 def matches(path: str, pattern: str) -> bool:
