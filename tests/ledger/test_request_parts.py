@@ -62,6 +62,22 @@ def open_of_the_user(*messages):
         ("book a flight and a hotel for Friday", "The flight for Friday is booked.", "a hotel"),
         ("Wire up the button and the form.", "The button is wired up.", "the form."),
         ("Refund orders 1001 and 1002.", "Order 1001 is refunded.", "1002."),
+        (
+            "Fix the login bug. Why does the retry count differ between staging and prod?",
+            "The login bug is fixed.",
+            "Why does the retry count differ between staging and prod?",
+        ),
+        (
+            "Three things:\n1. bump the version\n2. update the changelog\n3. drop Python 3.9 from CI",
+            "I bumped the version and updated the changelog.",
+            "drop Python 3.9 from CI",
+        ),
+        (
+            "For the release:\n- bump the version\n- update the changelog\n- drop Python 3.9 from CI",
+            "I bumped the version and updated the changelog.",
+            "drop Python 3.9 from CI",
+        ),
+        ("Two things:\n- harden the proxy\n- drop Python 3.9", "The proxy is hardened.", "drop Python 3.9"),
     ],
 )
 def test_what_a_report_leaves_out_stays_open_when_the_user_moves_on(asked, report, left):
@@ -91,6 +107,19 @@ def test_what_a_report_leaves_out_stays_open_when_the_user_moves_on(asked, repor
 )
 def test_a_report_that_may_speak_of_the_whole_closes_every_part(report):
     assert open_of_the_user(BOTH, assistant(report), OTHER) == [OTHER.text]
+
+
+@pytest.mark.parametrize(
+    ("asked", "report"),
+    [
+        ("Cancel order 1001. Can you help me with that?", "Order 1001 is cancelled."),
+        ("Fix the parser. Why does it crash?", "The parser is fixed: it crashed on empty input."),
+        ("Fix the parser. Why is it so slow?", "The parser is fixed. " + "It reads each line twice. " * 12),
+        ("The release:\n- bump the version\n- it ships on Friday\n- Ana approves", "The version is bumped."),
+    ],
+)
+def test_a_report_that_leaves_out_no_question_and_no_item_of_work_closes_the_request(asked, report):
+    assert open_of_the_user(user(asked), assistant(report), OTHER) == [OTHER.text]
 
 
 def test_of_objects_in_a_row_each_is_a_part():
