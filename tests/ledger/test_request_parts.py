@@ -122,6 +122,61 @@ def test_a_report_that_leaves_out_no_question_and_no_item_of_work_closes_the_req
     assert open_of_the_user(user(asked), assistant(report), OTHER) == [OTHER.text]
 
 
+HANDLERS = user("Port all twelve handlers to the new router.")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I haven't started on this yet; I looked at the code first.",
+        "The port has not been started: I read the router first.",
+        "I read the router. The port is not done yet.",
+        "I looked at the router and I'm blocked on the missing key.",
+        "I read the code, but I couldn't finish.",
+        "I ported seven of the twelve handlers; webhooks are still to do.",
+        "Seven out of 12 handlers are ported.",
+        "I ported 3 of 5 groups.",
+        "11/12 items are ported.",
+        "Half of the handlers are ported.",
+        "I ported the login handlers. Webhooks and jobs are still to do.",
+        "I ported the login handlers. Next I will port webhooks.",
+        "The login handlers are ported. Remaining work: webhooks.",
+    ],
+)
+def test_a_reply_that_says_the_work_is_not_done_leaves_the_request_open(reply):
+    talk = (HANDLERS, assistant(reply))
+    waiting = ledger_of(*talk)
+    assert HANDLERS.text in open_of_the_user(*talk)
+    assert OTHER.text in then(Ledger.from_json(waiting.to_json()), OTHER)
+    assert open_of_the_user(*talk, OTHER, assistant("The parser has its new name.")) == [HANDLERS.text]
+    assert open_of_the_user(*talk, OTHER, assistant("All twelve handlers use the new router.")) == []
+    assert open_of_the_user(*talk, user("Go on."), assistant("The handlers are ported.")) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply"),
+    [
+        (HANDLERS.text, "All twelve handlers are ported. Nothing is still to do."),
+        (HANDLERS.text, "I ported all twelve of the twelve handlers."),
+        (HANDLERS.text, "The handlers are ported. 3 of 5 slow tests failed before, too."),
+        (HANDLERS.text, "All handlers are done; the old router has not been written to since."),
+        ("Commit.", "Committed. The remaining files are unstaged, and other changes remain untouched."),
+        ("Check whether the port is finished.", "The port is not finished yet."),
+        ("Is the port finished?", "It has not been started."),
+        ("Give me a status.", "Seven of the twelve handlers are ported; webhooks are still to do."),
+        ("Port the first seven of the twelve handlers.", "I ported seven of the twelve handlers."),
+    ],
+)
+def test_words_about_other_work_and_answers_about_progress_leave_nothing_open(asked, reply):
+    assert open_of_the_user(user(asked), assistant(reply), OTHER) == [OTHER.text]
+
+
+def test_a_report_that_calls_other_work_unfinished_closes_the_work_that_it_is_about():
+    later = (HANDLERS, assistant("I haven't started on this yet; I looked at the code first."), OTHER)
+    renamed = assistant("The parser is renamed; the twelve handlers for the router are still to do.")
+    assert open_of_the_user(*later, renamed) == [HANDLERS.text]
+
+
 def test_of_objects_in_a_row_each_is_a_part():
     asked = user("Update the docs, changelog and version.")
     docs, log = (
