@@ -141,6 +141,14 @@ HANDLERS = user("Port all twelve handlers to the new router.")
         "I ported the login handlers. Webhooks and jobs are still to do.",
         "I ported the login handlers. Next I will port webhooks.",
         "The login handlers are ported. Remaining work: webhooks.",
+        "Not yet.",
+        "Still working on it.",
+        "Blocked: no key for the staging router.",
+        "Nothing has been done on this so far.",
+        "I have not ported them yet, only read the code.",
+        "It could not be done: the repository is read-only.",
+        "The port is partially done.",
+        "Login handlers are ported, five to go.",
     ],
 )
 def test_a_reply_that_says_the_work_is_not_done_leaves_the_request_open(reply):
@@ -157,6 +165,8 @@ def test_a_reply_that_says_the_work_is_not_done_leaves_the_request_open(reply):
     ("asked", "reply"),
     [
         (HANDLERS.text, "All twelve handlers are ported. Nothing is still to do."),
+        (HANDLERS.text, "The handlers are ported. Remaining work: none."),
+        (HANDLERS.text, "The handlers are ported, and nothing is left."),
         (HANDLERS.text, "I ported all twelve of the twelve handlers."),
         (HANDLERS.text, "The handlers are ported. 3 of 5 slow tests failed before, too."),
         (HANDLERS.text, "All handlers are done; the old router has not been written to since."),

@@ -17,16 +17,24 @@ _NUMBERS = "one two three four five six seven eight nine ten eleven twelve".spli
 _NUMBER = rf"\d{{1,6}}|{'|'.join(_NUMBERS)}"
 _DONE = r"(?:started|begun|done|finished|completed?|implemented|ported|migrated|written(?!\ to\b)|in\ place)"
 _NOT_DONE = AnyCasePattern(
-    rf"""\b(?:
+    rf"""\A\W*(?:not\ yet|blocked)\b
+    | \b(?:
       (?:have|has|had)(?:n[’']t|\ not)\ (?:yet\ )?(?:been\ )?(?:{_DONE}|got(?:ten)?\ to)
-    | did(?:n[’']t|\ not)\ (?:yet\ )?(?:start|begin|finish|complete|get\ to|manage\ to)
+    | did(?:n[’']t|\ not)\ (?:yet\ )?(?:start|begin|finish|complete|get\ (?:around\ )?to|manage\ to)
     | (?:is|are)(?:n[’']t|\ not)\ (?:yet\ )?{_DONE}
     | not\ (?:yet\ )?(?:started|begun)
-    | still\ (?:to\ (?:do|come|go|be\ done)|not\ {_DONE}|outstanding|remains?)
+    | still\ (?:to\ (?:do|come|go|be\ done)|not\ {_DONE}|outstanding|remains?|missing
+        |working\ on\ (?:it|this|that)|in\ progress)
+    | (?:this|it|work\ on\ (?:it|this|that))(?:\ is|[’']s)\ (?:still\ )?in\ progress
+    | i\ have(?:n[’']t|\ not)\ (?:yet\ )?[a-z]{{2,}}ed\ (?:it|this|that|them|any)
+    | nothing\ (?:has\ been|is|was)\ (?:yet\ )?{_DONE}
+    | (?:can|could)(?:n[’']t|not|\ not)\ be\ {_DONE}
+    | half-?way\ through | partial(?:ly)?\ {_DONE} | (?:only|just)\ [^.;]{{1,40}}\ so\ far
+    | (?:{_NUMBER})\ (?:more\ |still\ )?to\ go | (?:{_NUMBER})\ [a-z]+\ (?:still\ )?remain
     | still\ (?:needs?|has|have)\ to\ be\ {_DONE}
     | i\ still\ (?:need|have)\ to
     | (?:is|are)\ (?:still\ )?(?:left|remaining)(?:\ to\ do)?(?=\W*\Z)
-    | remains?\ to\ (?:do|be\ done) | remaining\ (?:tasks?|work|to-?dos?)
+    | remains?\ to\ (?:do|be\ done) | remaining\ (?:tasks?|work|to-?dos?)(?!\W+none)
     | (?:i[’']ll|i\ will)\ (?:do|finish|continue\ with|port|handle|add)\ the\ (?:rest|remaining|others?)
     | next,?\ (?:i[’']ll|i\ will)
     | (?:i\ am|i[’']m|we\ are|we[’']re|this\ is|it\ is|it[’']s|work\ is)\ (?:still\ |currently\ )?blocked
@@ -39,7 +47,7 @@ _NOT_DONE = AnyCasePattern(
 _NONE = AnyCasePattern(r"\b(?:no|none|nothing|zero)\b")
 _PART_OF = AnyCasePattern(
     rf"\b({_NUMBER})\ (?:out\ )?of\ (?:the\ |your\ |all\ |these\ |those\ )?({_NUMBER})\b"
-    r"|\b(\d{1,6})/(\d{1,6})\ (?:tasks|steps|items|files|parts)\b"
+    r"|\b(\d{1,6})/(\d{1,6})\ (?:(?:are|is)\ )?(?:tasks|steps|items|files|parts|done)\b"
 )
 _HALF = AnyCasePattern(r"\bhalf\ (?:of\ )?(?:the|them|it|these|those|your)\b")
 _DID = AnyCasePattern(
@@ -55,7 +63,7 @@ _READ = 600
 """Characters of a request that are read for that; chosen by hand."""
 _SIGNS = (
     *("n't", "n’t", "not ", "still ", "left", "remain", "the rest", "other", "next", "blocked", "unable"),
-    *(" of ", "half ", "/"),
+    *("nothing", "cannot", "progress", "through", "partial", "so far", "to go", " of ", "half ", "/"),
 )
 """Letters of which each undone clause has some, as a prefilter."""
 
@@ -85,8 +93,9 @@ def divided(reply: str) -> Told:
 def _is_undone(clause: str) -> bool:
     if clause.endswith("?"):
         return False
-    if _NOT_DONE.search(clause):
-        return _NONE.search(clause) is None
+    undone = _NOT_DONE.search(clause)
+    if undone:
+        return _NONE.search(clause, 0, undone.start()) is None
     count = _PART_OF.search(clause)
     is_part = count is not None and _value(count[1] or count[3]) < _value(count[2] or count[4])
     return (is_part or _HALF.search(clause) is not None) and _DID.search(clause) is not None
