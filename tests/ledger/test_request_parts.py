@@ -62,6 +62,22 @@ def open_of_the_user(*messages):
         ("book a flight and a hotel for Friday", "The flight for Friday is booked.", "a hotel"),
         ("Wire up the button and the form.", "The button is wired up.", "the form."),
         ("Refund orders 1001 and 1002.", "Order 1001 is refunded.", "1002."),
+        (
+            "Fix the login bug. Why does the retry count differ between staging and prod?",
+            "The login bug is fixed.",
+            "Why does the retry count differ between staging and prod?",
+        ),
+        (
+            "Three things:\n1. bump the version\n2. update the changelog\n3. drop Python 3.9 from CI",
+            "I bumped the version and updated the changelog.",
+            "drop Python 3.9 from CI",
+        ),
+        (
+            "For the release:\n- bump the version\n- update the changelog\n- drop Python 3.9 from CI",
+            "I bumped the version and updated the changelog.",
+            "drop Python 3.9 from CI",
+        ),
+        ("Two things:\n- harden the proxy\n- drop Python 3.9", "The proxy is hardened.", "drop Python 3.9"),
     ],
 )
 def test_what_a_report_leaves_out_stays_open_when_the_user_moves_on(asked, report, left):
@@ -91,6 +107,84 @@ def test_what_a_report_leaves_out_stays_open_when_the_user_moves_on(asked, repor
 )
 def test_a_report_that_may_speak_of_the_whole_closes_every_part(report):
     assert open_of_the_user(BOTH, assistant(report), OTHER) == [OTHER.text]
+
+
+@pytest.mark.parametrize(
+    ("asked", "report"),
+    [
+        ("Cancel order 1001. Can you help me with that?", "Order 1001 is cancelled."),
+        ("Fix the parser. Why does it crash?", "The parser is fixed: it crashed on empty input."),
+        ("Fix the parser. Why is it so slow?", "The parser is fixed. " + "It reads each line twice. " * 12),
+        ("The release:\n- bump the version\n- it ships on Friday\n- Ana approves", "The version is bumped."),
+    ],
+)
+def test_a_report_that_leaves_out_no_question_and_no_item_of_work_closes_the_request(asked, report):
+    assert open_of_the_user(user(asked), assistant(report), OTHER) == [OTHER.text]
+
+
+HANDLERS = user("Port all twelve handlers to the new router.")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I haven't started on this yet; I looked at the code first.",
+        "The port has not been started: I read the router first.",
+        "I read the router. The port is not done yet.",
+        "I looked at the router and I'm blocked on the missing key.",
+        "I read the code, but I couldn't finish.",
+        "I ported seven of the twelve handlers; webhooks are still to do.",
+        "Seven out of 12 handlers are ported.",
+        "I ported 3 of 5 groups.",
+        "11/12 items are ported.",
+        "Half of the handlers are ported.",
+        "I ported the login handlers. Webhooks and jobs are still to do.",
+        "I ported the login handlers. Next I will port webhooks.",
+        "The login handlers are ported. Remaining work: webhooks.",
+        "Not yet.",
+        "Still working on it.",
+        "Blocked: no key for the staging router.",
+        "Nothing has been done on this so far.",
+        "I have not ported them yet, only read the code.",
+        "It could not be done: the repository is read-only.",
+        "The port is partially done.",
+        "Login handlers are ported, five to go.",
+    ],
+)
+def test_a_reply_that_says_the_work_is_not_done_leaves_the_request_open(reply):
+    talk = (HANDLERS, assistant(reply))
+    waiting = ledger_of(*talk)
+    assert HANDLERS.text in open_of_the_user(*talk)
+    assert OTHER.text in then(Ledger.from_json(waiting.to_json()), OTHER)
+    assert open_of_the_user(*talk, OTHER, assistant("The parser has its new name.")) == [HANDLERS.text]
+    assert open_of_the_user(*talk, OTHER, assistant("All twelve handlers use the new router.")) == []
+    assert open_of_the_user(*talk, user("Go on."), assistant("The handlers are ported.")) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply"),
+    [
+        (HANDLERS.text, "All twelve handlers are ported. Nothing is still to do."),
+        (HANDLERS.text, "The handlers are ported. Remaining work: none."),
+        (HANDLERS.text, "The handlers are ported, and nothing is left."),
+        (HANDLERS.text, "I ported all twelve of the twelve handlers."),
+        (HANDLERS.text, "The handlers are ported. 3 of 5 slow tests failed before, too."),
+        (HANDLERS.text, "All handlers are done; the old router has not been written to since."),
+        ("Commit.", "Committed. The remaining files are unstaged, and other changes remain untouched."),
+        ("Check whether the port is finished.", "The port is not finished yet."),
+        ("Is the port finished?", "It has not been started."),
+        ("Give me a status.", "Seven of the twelve handlers are ported; webhooks are still to do."),
+        ("Port the first seven of the twelve handlers.", "I ported seven of the twelve handlers."),
+    ],
+)
+def test_words_about_other_work_and_answers_about_progress_leave_nothing_open(asked, reply):
+    assert open_of_the_user(user(asked), assistant(reply), OTHER) == [OTHER.text]
+
+
+def test_a_report_that_calls_other_work_unfinished_closes_the_work_that_it_is_about():
+    later = (HANDLERS, assistant("I haven't started on this yet; I looked at the code first."), OTHER)
+    renamed = assistant("The parser is renamed; the twelve handlers for the router are still to do.")
+    assert open_of_the_user(*later, renamed) == [HANDLERS.text]
 
 
 def test_of_objects_in_a_row_each_is_a_part():

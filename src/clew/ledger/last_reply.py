@@ -22,6 +22,8 @@ class LastReply:
     """The model's last text, until a call follows it."""
     left: list[Loop] = field(default_factory=list)
     """The parts of requests that the report leaves out."""
+    unfinished: list[str] = field(default_factory=list)
+    """The ids of the requests that, by its own words, it does not finish."""
     asked: list[Loop] = field(default_factory=list)
     """The questions at the end of that text..."""
     asked_about: list[str] = field(default_factory=list)
@@ -36,11 +38,13 @@ class LastReply:
     def continue_working(self) -> None:
         """Note that a call followed: the last text is no report, and its questions do not wait."""
         self.report, self.settles_nothing = None, False
-        self.left, self.asked = [], []
+        self.left, self.asked, self.unfinished = [], [], []
 
     def closes(self, loop: Loop) -> bool:
         """Return True if the report closes an item."""
-        return self.report is not None and is_before(loop, self.report)
+        if self.report is None or loop.id in self.unfinished:
+            return False
+        return is_before(loop, self.report)
 
     def without(self, id_: str) -> None:
         """Remove an item that was closed by hand."""

@@ -27,10 +27,11 @@ _LONGEST_VAGUE = 120
 """...and up to which one that names no part says only that work is done; both chosen by hand."""
 _ASKS_SOMETHING = lazy_pattern(
     r"\W*(?:(?:and|so|also|but)\W+)?(?:what|which|who|whose|when|where|why|how|is|are|was|were|do|does|did|can|could"
-    r"|will|would|should|has|have)\b(?!.*\b(?:some|any)thing\b)(?!.*\bthat\ sound)",
+    r"|will|would|should|has|have)\b(?!.*\b(?:some|any)thing\b)(?!.*\bthat\ sound)"
+    r"(?!\W+you\W+(?:please\W+)?(?:help|assist)(?:\W+(?:me|us|out|with|this|that|it|these|those))*\W*\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-"""A question that a report answers or leaves out; not "How does that sound?"."""
+"""A question that a report answers or leaves out; not "How does that sound?" or "Can you help with that?"."""
 _FEWEST_COVERED, _COVERED = 5, 0.6
 """Words of a part, and the share of them that a report names, from which it speaks of the part; as above."""
 _MOST_READ = 8_000
@@ -126,9 +127,7 @@ def left_out(
     if not worked and len(report) > _LONGEST_ANSWER:
         return
     own = _own_words(parts)
-    reported = _kinds_named(parts, own, done)
-    if LoopKind.QUESTION in reported and len(report) > _LONGEST_ANSWER:
-        reported.remove(LoopKind.QUESTION)  # a long text answers in other words
+    reported = _kinds_reported(parts, own, done, report)
     is_vague = not reported and len(report) <= _LONGEST_VAGUE
     if is_vague:
         reported = _kinds_named(parts, own, frozenset(word for word, did in touched.items() if did))
@@ -166,6 +165,16 @@ def _excepted(parts: Sequence[RequestPart], report: str) -> Iterator[RequestPart
 def _covers(done: frozenset[str], words: frozenset[str]) -> bool:
     """Return True if most of many words are named, though other parts have them too."""
     return len(words) >= _FEWEST_COVERED and len(words & done) >= len(words) * _COVERED
+
+
+def _kinds_reported(
+    parts: Sequence[RequestPart], own: Sequence[frozenset[str]], done: frozenset[str], report: str
+) -> set[LoopKind]:
+    """Return the kinds of parts that a report may leave out: a long text answers in other words."""
+    named = _kinds_named(parts, own, done)
+    if len(report) > _LONGEST_ANSWER:
+        return named - {LoopKind.QUESTION}
+    return named | {LoopKind.QUESTION} if named else named
 
 
 def _kinds_named(

@@ -20,7 +20,7 @@ from clew.message.patterns import lazy_pattern
 from clew.rules.languages import is_function_word
 from clew.rules.prefilter import CHUNKS, marks
 
-_LONGEST_HOLLOW = 400
+LONGEST_HOLLOW = 400
 """Characters above which a text always counts as a report; chosen by hand."""
 _LONGEST_REFUSAL = 1_200
 _SENTENCE = lazy_pattern(r"[^.!?\n]*(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]*")
@@ -122,9 +122,9 @@ def is_report(text: str) -> bool:
     """Return True if a text of the model can finish open work: it states a result or what was done."""
     if _unsettled(text):
         return False
-    if len(text) <= _LONGEST_HOLLOW and _breaks_off(text):
+    if len(text) <= LONGEST_HOLLOW and _breaks_off(text):
         return False
-    return len(text) > _LONGEST_HOLLOW or any(
+    return len(text) > LONGEST_HOLLOW or any(
         _states_result(sentence[0]) for sentence in _SENTENCE.finditer(text)
     )
 
@@ -284,6 +284,10 @@ class DeferredRequests:
             ]
             return
         self.heard = self._items_mentioned_in(report)
+
+    def speaks_of_any(self, text: str) -> bool:
+        """Return True if a text mentions an item."""
+        return bool(self._items_mentioned_in(text))
 
     def questions_in(self, answer: str) -> list[str]:
         """Return the ids of the model's unanswered questions that the user's words are about."""

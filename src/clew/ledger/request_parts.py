@@ -124,7 +124,9 @@ _LISTS_WORK = lazy_pattern(
     rf"""(?!.*\b(?:example|e\.g|such\ as)\b)
     (?:{_OPENER}(?:{_POLITE})?{_ADVERBS}(?:{_MAKES}|do(?!\ not)|handle|work\ on|take\ care\ of|get)
       (?=\W*\Z|\s+(?:{_DETERMINER}|following|\(?[1a][.)])\b|\W*\()
-    | (?:\w+\W+){{0,4}}?(?:to-?dos?|tasks?)\W*\Z | please\W*\Z)""",
+    | (?:\w+\W+){{0,4}}?(?:to-?dos?|tasks?)\W*\Z | please\W*\Z
+    | {_OPENER}(?:\d+|two|three|four|five|six|some|several|a\ few|a\ couple\ of)\ (?:more\ |other\ )?things
+      (?:\ to\ (?:do|fix|change))?(?:,?\ please)?\W*\Z)""",
     re.VERBOSE | re.IGNORECASE,
 )
 """A line above a list of work..."""
@@ -254,7 +256,7 @@ def _part(text: str, source: Cite, span: _Span) -> RequestPart:
 def _spans(text: str, after: int) -> Iterator[_Span]:
     """Yield the spans of what a text asks for."""
     numbered = _numbered_lines(text)
-    lists = _Lists(text)
+    lists = _Lists(text, reads_verbs=after < 0)  # behind the beginning there are procedures, too
     taken = 0
     asked = False
     for sentence in sentences(text):
@@ -289,8 +291,11 @@ def _goes_on(text: str, sentence: Sentence) -> bool:
 class _Lists:
     """Which items of the lists in a text are work, though they begin with no verb."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, *, reads_verbs: bool) -> None:
+        """Take a text; with ``reads_verbs``, the other items of a list may show that it asks for work."""
         self._text = text
+        self._reads_verbs = reads_verbs
+        self._begin_with_verb: dict[tuple[str, str], list[bool]] | None = None
         self._above: tuple[str, str] | None = None
         self._is_work = False
         self._indent = 0
@@ -309,12 +314,27 @@ class _Lists:
     def _is_list_of_work(self, sentence: Sentence) -> bool:
         """Return True if the line above an item says so, or if the text begins with a list of no replies."""
         above = sentence.lead or sentence.heading
+        if sentence.lead and self._reads_verbs and self._mostly_asks(sentence):
+            return True
         spoken = list(sentences(self._text)) if not above else []
         if above or spoken[0].start != sentence.start:
             return _LISTS_WORK.match(above) is not None
         items = [one for one in spoken if one.item]
         starts = {self._text.rfind("\n", 0, one.start) for one in items}
         return len(starts) > 1 and not any(_IS_REPLY.match(one.text) for one in items)
+
+    def _mostly_asks(self, first: Sentence) -> bool:
+        """Return True if most items of a list, of which this is one, begin with a verb of work."""
+        if self._begin_with_verb is None:
+            self._begin_with_verb = {}
+            line = -1
+            for one in (one for one in sentences(self._text) if one.item):
+                before, line = line, self._text.rfind("\n", 0, one.start)
+                if line != before:
+                    asks = _ASKS.match(one.text) is not None
+                    self._begin_with_verb.setdefault((one.lead, one.heading), []).append(asks)
+        asking = self._begin_with_verb.get((first.lead, first.heading), [])
+        return sum(asking) > 1 and sum(asking) * 2 > len(asking)
 
 
 class _NumberedLine(NamedTuple):

@@ -12,10 +12,11 @@ calls tools, a tool brings the user's answer), with one object for each thing th
 
 If the model only acknowledged or promised something and the user moves on, the item is put off. A request
 repeated in the same words is one item. A report on a part of what one message asked for closes the request,
-and the other parts stay open on their own. A bare command ("/review") asks for something only if the model
-works on it before the user speaks again; otherwise it was for the harness. A user who only says "go on"
-closes nothing: the request in progress stays open, whatever the model reported, and so does a question of the
-model that these words do not answer.
+and the other parts stay open on their own. A short report that says itself that the work is not done ("seven
+of the twelve", "not started yet") closes no request to do something. A bare command ("/review") asks for
+something only if the model works on it before the user speaks again; otherwise it was for the harness. A
+user who only says "go on" closes nothing: the request in progress stays open, whatever the model reported,
+and so does a question of the model that these words do not answer.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from clew.ledger.replies import DeferredRequests, is_refusal, is_report
 from clew.ledger.request_parts import request_parts
 from clew.ledger.stems import stems
 from clew.ledger.tool_actions import CHANGING, ActionKind
+from clew.ledger.unfinished import divided, may_be_answered
 from clew.message import Cite
 from clew.rules.pasted import pasted_document
 from clew.rules.speech import ASSISTANT, USER, Utterance
@@ -108,7 +110,7 @@ class Talk:
         report = self.reply.report
         if report is None:
             return
-        reported = (loop for loop in self.open.values() if is_before(loop, report))
+        reported = (loop for loop in self.open.values() if self.reply.closes(loop))
         for loop in (*self.put_off.spoken_of, *reported):
             how = Closed.ANSWERED if loop.kind is LoopKind.QUESTION else Closed.REPORTED
             yield loop.ended(how, report)
@@ -149,6 +151,8 @@ class Talk:
         continues, reply = goes_on(utterance), self.reply
         if reply.report is not None:
             self._close_reported(continues)
+            if reply.unfinished and not continues and not asks_nothing_new(utterance.text):
+                self._put_off()
         elif reply.stated is not None and not continues:
             self._answered_on_the_way(reply.stated)
         elif reply.settles_nothing and not continues and not asks_nothing_new(utterance.text):
@@ -254,12 +258,26 @@ class Talk:
         self.reply.report = self.reply.stated = cite
         asked = any(loop.kind is LoopKind.QUESTION for loop in self.open.values())
         self.reply.stated_stems = sorted(stems(text)) if asked else []
-        self.put_off.hear(text)
+        told = divided(text)
+        self.put_off.hear(told.done)
         self.reply.left = []
         if self.compound.is_open:
             by_hand = (loop.source for loop in self.ended if loop.closed is Closed.BY_HAND)
             for part in self.compound.left_by(text, self._messages_waiting(), by_hand):
                 self.reply.left.append(self._numbered(*part))
+        self.reply.unfinished = [] if self.reply.left else self._unfinished_by(told.not_done, cite)
+
+    def _unfinished_by(self, words: str, cite: Cite) -> list[str]:
+        """Return the ids of the requests that these words of a report may call unfinished."""
+        if not words:
+            return []
+        is_elsewhere, named = self.put_off.speaks_of_any(words), stems(words)
+        return [
+            loop.id
+            for loop in self.open.values()
+            if loop.kind is LoopKind.REQUEST and is_before(loop, cite) and not may_be_answered(loop.text)
+            if not is_elsewhere or not named.isdisjoint(stems(loop.text))
+        ]
 
     def _messages_waiting(self) -> set[str]:
         return {loop.source.message for loop in self.open.values() if loop.kind in OF_THE_USER}
