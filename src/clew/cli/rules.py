@@ -146,7 +146,7 @@ def _to_json(pin: Pin) -> JsonObject:
 def _scope_json(scope: Scope) -> JsonObject:
     """Return what a rule is about, in the speaker's words, and how long it lasts."""
     words: JsonObject = {name: [*getattr(scope, name)] for name in ("paths", "tools", "names", "topics")}
-    duration = {"lasts": scope.duration.lasts.value, "words": scope.duration.words}
+    duration: JsonObject = {"lasts": scope.duration.lasts.value, "words": scope.duration.words}
     return {**words, "duration": duration}
 
 
