@@ -40,6 +40,22 @@ def test_a_file_is_listed_and_not_changed(clew: Run, talk: Path):
     assert "p1" in clew("rules", str(talk)).stdout
 
 
+def test_json_has_what_a_rule_is_about_and_how_long_it_lasts(clew: Run, tmp_path: Path):
+    file = tmp_path / "talk.json"
+    said = "Never touch legacy/. Never run `deploy.sh` until I say so."
+    file.write_text(json.dumps([{"role": "user", "content": said}]), "utf-8")
+    first, second = json.loads(clew("rules", str(file), "--json").stdout)["rules"]
+    lasting = {"lasts": "open", "words": ""}
+    assert first["scope"] == {
+        "paths": ["legacy/"],
+        "tools": [],
+        "names": [],
+        "topics": ["touch"],
+        "duration": lasting,
+    }
+    assert second["scope"]["duration"] == {"lasts": "until", "words": "until I say so"}
+
+
 def test_rules_of_the_newest_session_are_switched_off_added_and_edited(clew: Run, talk: Path):
     clew("import", str(talk))
     assert "short answers" not in clew("rules", "off", "p2").stdout

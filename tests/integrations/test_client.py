@@ -108,6 +108,65 @@ def test_anthropic(server, opened):
     assert same_prefix(server)
 
 
+class OwnMessages(anthropic.resources.Messages):
+    pass
+
+
+class OwnAsyncMessages(anthropic.resources.AsyncMessages):
+    pass
+
+
+class OwnClaude(anthropic.Anthropic):
+    @property
+    def messages(self):
+        return OwnMessages(self)
+
+
+class OwnAsyncClaude(anthropic.AsyncAnthropic):
+    @property
+    def messages(self):
+        return OwnAsyncMessages(self)
+
+
+class OwnGpt(openai.OpenAI):
+    pass
+
+
+def test_subclasses_of_clients_and_of_their_resources(server, opened):
+    options = {"base_url": server.url, "api_key": "k", "max_retries": 0}
+    claude, gpt = OwnClaude(**options), OwnGpt(**{**options, "base_url": f"{server.url}/v1"})
+    opened += [claude, gpt]
+    asked = {**CLAUDE, "messages": anthropic_list()}
+    for messages in (clew.wrap(claude, window=WINDOW).messages, clew.wrap(claude.messages, window=WINDOW)):
+        assert messages.create(**asked).content[0].text == ANSWER
+    chat = clew.wrap(clew.wrap(gpt), window=WINDOW).chat.completions
+    assert chat.create(**GPT, messages=chat_list()).choices[0].message.content == ANSWER
+
+    async def awaited():
+        async with OwnAsyncClaude(**options) as client:
+            return await clew.wrap(client, window=WINDOW).messages.create(**asked)
+
+    assert asyncio.run(awaited()).content[0].text == ANSWER
+    assert len(server.requests) == 4
+
+
+def test_what_cannot_be_wrapped_is_said():
+    class Messages:
+        def create(self, **fields):
+            return fields
+
+    class Mixed(anthropic.Anthropic):
+        messages = Messages()
+
+    class Other:
+        messages = Messages()
+
+    with pytest.raises(clew.errors.InputError, match="is no client of the Anthropic or OpenAI SDK"):
+        clew.wrap(Other())
+    with Mixed(api_key="k") as client, pytest.warns(RuntimeWarning, match="does not compact what messages"):
+        assert clew.wrap(client).messages.create(messages=[]) == {"messages": []}
+
+
 def test_openai_chat(server, opened):
     _, client = clients(server, opened)
     asked = {**GPT, "messages": chat_list()}

@@ -70,7 +70,7 @@ SAID = (
     "I we I'll we’ll I’m let's lets will going to go with use keep decided chose because instead of rather"
     " than so that it is the best approach fix option2 option # 2 prefer like doing over first one then next"
     " once after afterwards step steps : remaining still open follow-ups done all tests passed. Fixed ready"
-    " , Decision is to put it somewhere else entirely \n"
+    " , Decision is to put it somewhere else entirely agreed settled chosen on \n"
 )
 
 

@@ -12,6 +12,8 @@ from clew.rules import Force, find, find_candidates
 from clew.rules.rule import RuleStatus
 
 STANDING = (
+    "do not ever use git stash",
+    "You shouldn't ever log customer emails.",
     "Never deploy on Fridays, password: x9",
     "Never print the token again.",
     "Rule: no network calls in tests.",
@@ -72,6 +74,8 @@ STANDING = (
     "No toques los archivos de la rama main.",
 )
 NOT_STANDING = (
+    ("They do not ever use git stash.", "a statement about others"),
+    ("The tests don't ever finish.", "a statement"),
     ("Generate an overview, ideally with mermaid diagrams", "a wish about the product"),
     ("Use the LATEST.", "a fragment"),
     ("and no others.", "a fragment"),

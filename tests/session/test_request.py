@@ -13,6 +13,7 @@ import pytest
 import clew
 from clew.budget import (
     Compact,
+    Fill,
     Milestone,
     Pause,
     Paused,
@@ -188,6 +189,31 @@ def test_a_failing_compaction_raises_if_the_request_does_not_fit(full_of_rules):
     session.add(*crowd(120))
     with pytest.raises(BudgetExceeded):
         session.fit(auto=True)
+
+
+def test_a_compaction_that_makes_nothing_smaller_raises_once_the_request_does_not_fit():
+    session = clew.Session.open("s", clew.MemoryStore(), window=8_000)
+    session.add(text_message(Role.USER, "go"))
+    for i in range(90):
+        words = " ".join(f"w{j}x{i}" for j in range(12))
+        session.pin(f"Rule {i}: never change part_{i} {words}")
+    fitted, raised = [], []
+    for turn in range(6):
+        session.add(text_message(Role.ASSISTANT, f"step {turn}"))
+        session.add(text_message(Role.USER, f"go on {turn} " + "please continue with the next file " * 20))
+        try:
+            fitted.append(session.fit(auto=True))
+        except BudgetExceeded as error:
+            raised.append(str(error))
+    due = [one for one in fitted if isinstance(one.verdict, Compact)]
+    assert due
+    assert all("nothing could be made smaller" in one.refused for one in due)
+    assert all(Fill.of(one.budget.allotment).fits for one in due)
+    assert len(raised) == 2
+    assert all("nothing could be made smaller: revoke or shorten rules" in error for error in raised)
+    stopped = fitted[len(due) :]
+    assert stopped
+    assert all(isinstance(one.verdict, Stop) and not one.verdict.fits for one in stopped)
 
 
 # Usage -----------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from clew.cli.text import count, one_line, printable
 from clew.errors import InputError
 from clew.ledger import Ledger
 from clew.message import JsonObject
-from clew.rules.rule import Pin, RuleStatus
+from clew.rules.rule import Pin, RuleStatus, Scope
 from clew.session import Session
 
 _ACTIONS = {"off": 1, "add": 1, "edit": 2}
@@ -138,8 +138,16 @@ def _to_json(pin: Pin) -> JsonObject:
         "certain": pin.end_is_certain,
         "why": pin.why,
         "kind": pin.kind.value,
+        "scope": _scope_json(pin.scope),
         "trust": pin.trust.label,
     }
+
+
+def _scope_json(scope: Scope) -> JsonObject:
+    """Return what a rule is about, in the speaker's words, and how long it lasts."""
+    words: JsonObject = {name: [*getattr(scope, name)] for name in ("paths", "tools", "names", "topics")}
+    duration: JsonObject = {"lasts": scope.duration.lasts.value, "words": scope.duration.words}
+    return {**words, "duration": duration}
 
 
 def run_pin(args: argparse.Namespace, term: Terminal) -> int:

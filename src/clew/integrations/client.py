@@ -8,6 +8,7 @@ history is kept by the provider (``previous_response_id``) are not changed.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
@@ -15,11 +16,15 @@ from functools import partial
 from typing import Any, TypeVar, Unpack, cast
 
 from clew.budget import Limit, Policy
+from clew.errors import InputError
 from clew.integrations.fitting import Fitting, FittingOptions
 
 Client = TypeVar("Client")
 _METHODS = ("create", "stream", "parse")
 """The methods that send messages, if ``_wire`` knows their path, such as ``messages.create``."""
+_SDKS = ("anthropic", "openai")
+_ROOTS = ("messages", "chat", "responses")
+_RESOURCES = ("messages", "completions", "responses")
 _STORED = ("previous_response_id", "conversation", "thread")  # the provider adds earlier messages itself
 _FIXED = ("tools", "instructions")  # sent with every request in addition to the messages
 _REPLY = ("max_completion_tokens", "max_output_tokens", "max_tokens")
@@ -30,7 +35,15 @@ far smaller than the model's, and a limit for the reply above that. Chosen by ha
 
 def wrap(client: Client, **options: Unpack[FittingOptions]) -> Client:
     """Return a client that compacts what it sends; ``window``, ``policy`` and ``session`` are optional."""
-    return cast(Client, _Wrapped(client, Fitting(**options)))
+    if isinstance(client, _Wrapped):  # the new options apply
+        return cast(Client, _Wrapped(client._inner, Fitting(**options), client._path))
+    path = _path_of(client)
+    if path is None and not any(_sdk_class(getattr(client, name, None)) for name in _ROOTS):
+        kind = f"{type(client).__module__}.{type(client).__qualname__}"
+        raise InputError(
+            f"{kind} is no client of the Anthropic or OpenAI SDK", "use clew.Compactor for other clients"
+        )
+    return cast(Client, _Wrapped(client, Fitting(**options), path or ()))
 
 
 class _Wrapped:
@@ -42,12 +55,16 @@ class _Wrapped:
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # any attribute of the client
         result, path = getattr(self._inner, name), (*self._path, name)
         if name in _METHODS and _wire(path):
-            return _wrap_call(result, self.fitting, path, type(self._inner).__name__.startswith("Async"))
+            return _wrap_call(result, self.fitting, path, _is_async(self._inner))
         if name in ("with_options", "copy"):
             return lambda *args, **fields: _Wrapped(result(*args, **fields), self.fitting)
-        kind = type(result).__module__.partition(".")[0]
-        is_resource = kind in ("anthropic", "openai") and not callable(result)
-        return _Wrapped(result, self.fitting, path) if is_resource else result
+        if _sdk_class(result):
+            return _Wrapped(result, self.fitting, path)
+        if name in _RESOURCES and _wire(path) and hasattr(result, "create"):
+            kind = f"{type(result).__module__}.{type(result).__qualname__}"
+            told = f"clew does not compact what {'.'.join(path)} sends: {kind} is no class of the SDK"
+            warnings.warn(told, RuntimeWarning, stacklevel=2)
+        return result
 
     def __enter__(self) -> _Wrapped:
         self._inner.__enter__()
@@ -62,6 +79,25 @@ class _Wrapped:
 
     async def __aexit__(self, *raised: object) -> None:
         await self._inner.__aexit__(*raised)
+
+
+def _sdk_class(value: object) -> type | None:
+    """Return the class of an SDK that a value is an instance of, also by a subclass; None if none."""
+    return next(
+        (kind for kind in value.__class__.__mro__ if kind.__module__.partition(".")[0] in _SDKS), None
+    )
+
+
+def _path_of(value: object) -> tuple[str, ...] | None:
+    """Return the path of a resource in its client, empty for a client; None if neither is of an SDK."""
+    kind = _sdk_class(value)
+    return tuple(filter(None, kind.__module__.partition(".resources.")[2].split("."))) if kind else None
+
+
+def _is_async(resource: object) -> bool:
+    """Return True if a resource, or the class of the SDK that it extends, is to be awaited."""
+    kind = _sdk_class(resource) or type(resource)
+    return kind.__name__.startswith("Async")
 
 
 def _wire(path: tuple[str, ...]) -> str | None:

@@ -58,6 +58,22 @@ _CORRECTION = r"""
   | \b(?:has|have|was|were)?\s*(?:moved|renamed|changed|switched)\s+(?:from\s+\S+\s+)?to\s+\S
 """
 """A correction or a change of fact: it overrides what was said before."""
+_ANNOUNCED = r"""
+    (?:^[\s*_\#•\-\d.)]*
+      |(?<=[.!?]\s)|(?<!said)(?<!says)(?<!wrote)(?<!me)[,;)–—]\s+
+      |^\W*(?:update|note|fyi|heads[\s-]?up|reminder|background|context)\W+(?:that\s+)?
+      |\b(?:and|but|so|because|since|ok|okay|yes|actually|also|now|then|today|yesterday|finally
+         |meeting|call|review|discussion|the\s+end)\s+)
+    (?:i|we)(?:[’']ve|\s+have)?\s+(?:now\s+|also\s+|already\s+|finally\s+|just\s+|both\s+|all\s+)?
+    (?:(?:decided|agreed)(?:\s+(?:today|yesterday|together|earlier))?\s+
+        (?:that|on|upon|against|in\s+favou?r\s+of
+          |(?:not\s+)?to(?!\s+(?:look|try|check|see|test|read|ask|open|run|dig|take|investigate|disagree)\b))\s+\S
+      |settled\s+(?:on|for)\s+\S
+      |(?:chose|chosen|picked|opted\s+for)\s+[^.!?\n]{1,80}?\s(?:over|instead\s+of|rather\s+than)\s+\S)
+  | ^[\s*_\#•\-\d.)]*(?:final\s+|design\s+|our\s+|the\s+)?(?:decision|decided)\s*[*_]*:[*_]*\s+\S
+  | ^[\s*_\#•\-\d.)]*it\s+(?:was|is|has\s+been)\s+(?:decided|agreed)\s+(?:that|to)\s+\S
+"""
+"""An announcement of the speaker's decision: "we decided that", not "what we decided" or "they decided"."""
 _BY_USER = AnyCasePattern(
     rf"""
     \blet[’']?s\s+(?:not\s+|just\s+|actually\s+|instead\s+)?
@@ -69,6 +85,7 @@ _BY_USER = AnyCasePattern(
     (?:prefer|like|choose|chose|pick|picked|decided|opted|want\s+to\s+(?:use|go\s+with|keep))\s+
     (?!to\s+know|you\s+to)
     (?:option|the\s+(?:first|second|third|last|idea)|\w+ing\b|\#?\d|to\s+(?:use|go|keep|have)|approach)
+  | {_ANNOUNCED}
   | \bwe[’']?(?:ll|\s+will)\s+{_CHOOSE}\b
   | ^\s*(?:\d+[.)]\s*)?(?:option|approach|variant|choice)\s*\#?\s*(?:\d+|[a-d])\b
   | \b(?:do|take|use|pick|choose|prefer)\s+
@@ -115,7 +132,8 @@ def _alternatives(text: str) -> tuple[str, ...]:
 
 
 _SIGNS_OF_USER = _alternatives(
-    "et's|et’s|lets |o with |oing with|ption|nstead|ather than|prefer|choose|chose|pick|decided|pproach"
+    "et's|et’s|lets |o with |oing with|ption|nstead|ather than|prefer|choose|chose|pick|pproach"
+    "|ecided|ecision|greed|ettled|pted for"
     "|'ll |’ll |we will| like |variant|choice|he first|he last| over "
     "|orrection|orrektur|orrecci|ectification|orrezione|orreção| meant |, not |, and not |ed to |ed from "
 )
@@ -132,6 +150,7 @@ _PHRASES_OF_USER = Phrases(
     ("let lets",),
     ("go going", "with"),
     ("prefer like choose chose pick picked decided opted want", "i we"),
+    ("decided decision agreed settled chosen",),
     ("we well", _VERBS),
     ("option approach variant choice",),
     ("number first second third last", "do take use pick choose prefer"),

@@ -230,6 +230,9 @@ def task_of(  # noqa: PLR0913 - the goal is five values, each set by one caller 
 
 # Decide and commit ------------------------------------------------------------------------------------
 
+_NOTHING_SMALLER = "nothing could be made smaller"
+_SEND_LESS = "revoke or shorten rules, send shorter messages, or use a model with a larger window"
+
 
 def preview_task(task: CompactionTask | None) -> DecidedCompaction | None:
     """Return what a compaction would do; no model is called and nothing is logged."""
@@ -265,7 +268,7 @@ def compacting(
         outcome = judged.added_to((yield from decide(task, writer)))
         if not outcome.plan.operations:
             if task.chosen is None:
-                _record_failure(replay, task, holder, "nothing could be made smaller")
+                _record_failure(replay, task, holder, _NOTHING_SMALLER)
             return None
         return _commit(replay, _with_values_counted(outcome, task), task, holder, planned_for)
     except (CompactionRefused, BudgetExceeded) as refusal:
@@ -365,10 +368,11 @@ def fitting(
     if isinstance(verdict, Compact):
         task, choice = _weigh_compaction(replay, gauge, request, budget, with_model=writer is not None)
         if auto and choice.move is not CostMove.WAIT:
+            fill = Fill.of(budget.allotment)
             try:
-                compaction = yield from compacting(replay, task, writer)
+                compaction = yield from _compacting_what_is_due(replay, task, writer, fill)
             except (CompactionRefused, BudgetExceeded, StalePlan) as refusal:
-                if Fill.of(budget.allotment).used_tokens > gauge.window.usable_tokens:
+                if fill.used_tokens > gauge.window.usable_tokens:
                     failed = FitResult(budget, choice, refused=refusal.detail)
                     replay.append(lambda: [budget_event(failed, request.about)])
                     raise
@@ -379,6 +383,16 @@ def fitting(
     fitted = FitResult(budget, choice, compaction, refused, before)
     replay.append(lambda: [budget_event(fitted, request.about)])
     return fitted
+
+
+def _compacting_what_is_due(
+    replay: Replay, task: CompactionTask, writer: Writer | None, fill: Fill
+) -> Steps[Compaction | None]:
+    """Compact; raise if nothing could be made smaller. None if compaction is switched off."""
+    compaction = yield from compacting(replay, task, writer)
+    if compaction is None and not replay.view.off:
+        raise BudgetExceeded(f"{fill}; {_NOTHING_SMALLER}", _SEND_LESS)
+    return compaction
 
 
 def _weigh_compaction(
