@@ -149,6 +149,7 @@ def test_a_remark_for_one_answer_ends_when_the_user_speaks_again(remark):
         "If nobody is logged in, do nothing.",
         "From now on just answer, don't do anything.",
         "Never push, let's see how it goes.",
+        "don't push to main, let's see what CI says",
         "Do not commit.",
     ],
 )

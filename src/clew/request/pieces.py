@@ -77,13 +77,16 @@ def restated_rules(rules: Iterable[Rule], view: Sequence[Item], count: Callable[
     """Return the rules in force that only a digest shows, to be read again after the newest message.
 
     Models follow best what they read last; how much that changes is in ``bench/results/rules_obeyed.md``.
-    Rules set by hand come first, then prohibitions; those that do not fit stay in the digest only.
+    Rules set by hand come first, then prohibitions; those that do not fit stay in the digest only, and so do
+    rules of developer messages, which the user did not set.
     """
     visible = VisibleText(view)
     old = [
         rule
         for rule in rules
-        if visible.has(rule.quote, None) and not visible.in_message(rule.quote, rule.source)
+        if rule.trust is Trust.USER
+        and visible.has(rule.quote, None)
+        and not visible.in_message(rule.quote, rule.source)
     ]
     old.sort(key=lambda rule: (rule.made_by is MadeBy.FOUND, rule.kind is not Kind.PROHIBITION))
     lines, left = [], RESTATED_TOKENS

@@ -94,7 +94,7 @@ class Pins:
         if pin.is_active:
             self._rules.put(pin)
             self._by_words[words] = pin.id
-            if pin.source and pin.scope.duration.lasts is Lasts.TURN:
+            if pin.source and pin.scope.duration.lasts is Lasts.TURN and not _needs_words_to_end(pin):
                 self._passing.append(pin.id)
         else:
             self._rules.drop(pin.id)
@@ -393,6 +393,11 @@ class Pins:
         closed = replace(pin, status=status, why=why, replaced_by=replaced_by)
         self._put(closed)
         return closed
+
+
+def _needs_words_to_end(pin: Rule) -> bool:
+    """Whether only words can end a rule: "don't push to main, let's see what CI says" is a ban on pushing."""
+    return pin.kind is Kind.PROHIBITION and is_protected(pin)
 
 
 def _judged(pin: Rule, verdict: Verdict, model: str) -> Rule:
