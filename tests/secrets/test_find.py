@@ -40,6 +40,11 @@ def test_a_password_after_a_colon_may_contain_an_ampersand(text: str) -> None:
     assert "&" not in mask(text, KEY).text
 
 
+def test_a_name_may_end_in_two_words() -> None:
+    key = hashlib.sha256(b"a key of Rails").hexdigest()
+    assert key not in mask(f"SECRET_KEY_BASE={key}", KEY).text
+
+
 @pytest.mark.parametrize("seed", range(2, 12))
 def test_no_secret_of_any_kind_survives(seed: int) -> None:
     planted = list(samples(seed))
