@@ -49,7 +49,7 @@ def test_a_plan_that_leaves_the_view_is_quoted_whole_if_it_fits_its_share():
 
 def test_a_later_request_comes_first_and_is_not_listed_as_open_again():
     asked = "Rename the flag to --quiet.\nKeep the old name as an alias."
-    messages = [text_message(Role.USER, "Fix the parser."), *work(30), spoken("I looked at half of it.")]
+    messages = [text_message(Role.USER, "Fix the parser."), *work(30), spoken("I looked at all of it.")]
     digest = digest_of([*messages, text_message(Role.USER, asked), *work(90)], 3_000)
     assert (digest.claims[0].kind, digest.claims[0].text) == (ClaimKind.NEXT, asked)
     assert [one.text for one in digest.claims if asked in one.text] == [asked]

@@ -225,7 +225,7 @@ class _RecordTree:
             _Node(kind, side, parent, self._reply(record) if kind is RecordKind.ASSISTANT else 0)
         )
         if kind is RecordKind.OTHER:
-            if record.get("type") in _TITLES:
+            if string(record, "type") in _TITLES:
                 self.titles.append(record)
             return
         self._begin_session(i, kind, record)
