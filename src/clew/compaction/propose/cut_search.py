@@ -15,13 +15,12 @@ from clew.budget import Trigger
 from clew.compaction.ledger_claims import MOST_DECISIONS, MOST_FAILURES
 from clew.compaction.plan import Rung, Shrink
 from clew.compaction.propose.digest_builder import DigestBuilder
-from clew.compaction.propose.digest_content import CHANGES_SHARE, FOCUS_SHARE
+from clew.compaction.propose.digest_content import CHANGES_SHARE
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, MandatoryLimits
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.stubs import Page, has_smaller, has_thinking, left_out, shorten
 from clew.compaction.propose.tail import (
     ALL_FADED_SHARE,
-    CHARACTERS_PER_TOKEN,
     MOST_VERBATIM,
     USUAL_MESSAGES,
     WHOLE_UNREAD_SHARE,
@@ -388,9 +387,8 @@ def page_of(scene: Scene, *, held: bool) -> Page:
     """Return the view to shorten; if ``held``, with what a digest would state kept readable."""
     places = (scene.held or _held(scene)) if held else {}
     if scene.focus:
-        asked = scene.focus.lines(scene.view, int(scene.room * FOCUS_SHARE) * CHARACTERS_PER_TOKEN)
         places = {name: [*cites] for name, cites in places.items()}
-        for cite in asked:
+        for cite in scene.lines_in_focus:
             places.setdefault(cite.message, []).append(cite)
     tellings = scene.shared.tellings.setdefault(tuple(scene.terms.items()), {})
     return Page(

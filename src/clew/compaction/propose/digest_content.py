@@ -14,6 +14,7 @@ from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, DigestInput
 from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.file_text import OPENING, FilePassage, repeats
 from clew.compaction.propose.file_text import claims as text_claims
+from clew.compaction.propose.focus import FOCUS_SHARE
 from clew.compaction.propose.pointed_to import orders_in, said_next
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits
@@ -91,8 +92,6 @@ FACTS_SHARE = 0.0
 not use one of them, and recall finds them."""
 TOKENS_PER_CANDIDATE = 3
 """Room per candidate value: several times as many as fit, since most are named elsewhere."""
-FOCUS_SHARE = 0.1
-"""The same if a person said what matters: lines about it come first."""
 MOST_TEXT_SHARE = 0.2
 """Share of the view's room for text of files if nothing else in a digest needs it: up to this share a reading
 model continues as well (``bench/results/reader.md``)."""

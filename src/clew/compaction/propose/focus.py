@@ -17,6 +17,8 @@ _EMPTY = re.compile(
 )
 """Words that carry no topic."""
 _SHORTEST = 2
+FOCUS_SHARE = 0.1
+"""The same if a person said what matters: lines about it come first."""
 SHORTEST_LINE, LONGEST_LINE = 4, 400
 """Characters of a line that is kept for the focus: a longer one is data. Chosen by hand."""
 MOST_LINES = 200

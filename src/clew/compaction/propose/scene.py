@@ -17,11 +17,12 @@ from clew.compaction.propose.file_text import (
     is_plan,
     passages,
 )
-from clew.compaction.propose.focus import Focus
+from clew.compaction.propose.focus import FOCUS_SHARE, Focus
 from clew.compaction.propose.guides import guides_in
 from clew.compaction.propose.steps import steps_of
 from clew.compaction.propose.stubs import Folds, Tellings, without_thinking
 from clew.compaction.propose.tail import (
+    CHARACTERS_PER_TOKEN,
     FEW_SHARE,
     FEWER_AGENT_TOKENS,
     MOST_VERBATIM,
@@ -132,6 +133,12 @@ class Scene:
             *shrinks,
             *(earlier for earlier in self.pruned if earlier.id in kept and earlier.id not in known),
         ]
+
+    @cached_property
+    def lines_in_focus(self) -> list[Cite]:
+        """The lines of the view, in its originals, that are about what a person named."""
+        room = int(self.room * FOCUS_SHARE) * CHARACTERS_PER_TOKEN
+        return self.focus.lines(self.originals(self.view), room)
 
     @cached_property
     def floor(self) -> int:
