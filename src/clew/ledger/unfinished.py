@@ -66,7 +66,8 @@ most work."""
 _LIST_OF_LEFT = AnyCasePattern(
     r"""\A[\W\d_]*(?:(?:what[’']s|what\ is)\ (?:still\ )?(?:left|missing|not\ done)|remaining
     |still\ (?:open|to\ do|missing|failing|remaining)
-    |(?:not|un)(?:\ yet|\ |)(?:done|finished|implemented)|left\ to\ do|outstanding|to[- ]?do)\b[^:\n]{0,30}:(?!\W*(?:none|nothing|no)\b)""",
+    |(?:not|un)(?:\ yet|\ |)(?:done|finished|implemented)|left\ to\ do|outstanding|to[- ]?do
+    )\b[^:\n]{0,30}:(?!\W*(?:none|nothing|no)\b)""",
     re.VERBOSE,
 )
 """The heading of a list of what is not done, or the beginning of such a line."""
