@@ -51,6 +51,7 @@ def test_a_report_reads_like_this():
         " (said in m2)\n"
         "✓ open loops  no open item leaves the view\n"
         "✓ decisions   decisions and earlier goals that leave the view are recorded\n"
+        "✓ failures    failures stated in texts that are shortened are recorded if they leave\n"
         "✓ values      exact values that leave the view are counted\n"
         "✗ grounding   no claim says what its sources do not say\n"
         '    ✗ drop   d1.8: "You may delete anything under legacy/." is given as the user\'s words'
