@@ -47,7 +47,7 @@ CHECKS = (
     Check("decisions", "decisions and earlier goals that leave the view are recorded", check_decisions),
     Check(
         "failures",
-        "failures that shortened texts stated and that leave the view are recorded",
+        "failures stated in texts that are shortened are recorded if they leave",
         check_failures,
     ),
     VALUES,
