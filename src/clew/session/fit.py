@@ -36,8 +36,10 @@ from clew.budget import (
     compaction_price,
     judge,
     region_of,
+    undo_price,
     window_for,
 )
+from clew.budget.cost import UndoPrice
 from clew.message import Item, JsonObject, Role, ToolResult
 from clew.tokens import ModelInfo, TokenCounter
 
@@ -78,6 +80,17 @@ class FitResult:
         if self.compaction is None:
             return CostMove.WAIT
         return CostMove.SUMMARISE if self.compaction.digest else CostMove.PRUNE
+
+    @property
+    def why_otherwise(self) -> str:
+        """Return why what ran is not what the estimate chose; "" if it is, or none was made."""
+        if self.choice is None or self.choice.move is self.ran:
+            return ""
+        if self.compaction is None:
+            return self.refused or "nothing ran: the caller compacts, or compaction is switched off"
+        if self.ran is CostMove.PRUNE:
+            return "pruning alone reached the size, so no digest was needed"
+        return "pruning alone did not reach the size, so a digest was made"
 
     @property
     def verdict(self) -> Verdict:
@@ -194,6 +207,16 @@ def price_of(
     return compaction_price(total, sum(sizes), sum(sizes[:same]), cache, summary)
 
 
+def undo_price_of(
+    before: Sequence[Item], after: Sequence[Item], counter: TokenCounter, cache: Cache
+) -> UndoPrice:
+    """Return what going back from one view to an earlier one costs in prompt cache."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    sizes = [counter.count(item.message) for item in after]
+    total = sum(counter.count(item.message) for item in before)
+    return undo_price(total, sum(sizes), sum(sizes[:same]), cache)
+
+
 def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:
     """Return the tokens of messages by region."""
     tokens: dict[Region, int] = {}
@@ -214,4 +237,6 @@ def budget_event(fitted: FitResult, about: JsonObject | None = None) -> Event:
         body["request"] = about
     if fitted.choice:
         body["choice"] = {**fitted.choice.to_json(), "ran": fitted.ran.value}
+        if fitted.why_otherwise:
+            body["choice"]["why_otherwise"] = fitted.why_otherwise
     return new_event(TOKEN_BUDGET.name, body, TOKEN_BUDGET.version)
