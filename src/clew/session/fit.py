@@ -236,7 +236,6 @@ def budget_event(fitted: FitResult, about: JsonObject | None = None) -> Event:
     if about:
         body["request"] = about
     if fitted.choice:
-        body["choice"] = {**fitted.choice.to_json(), "ran": fitted.ran.value}
-        if fitted.why_otherwise:
-            body["choice"]["why_otherwise"] = fitted.why_otherwise
+        why: JsonObject = {"why_otherwise": fitted.why_otherwise} if fitted.why_otherwise else {}
+        body["choice"] = {**fitted.choice.to_json(), "ran": fitted.ran.value, **why}
     return new_event(TOKEN_BUDGET.name, body, TOKEN_BUDGET.version)
