@@ -143,6 +143,34 @@ def test_a_command_does_not_answer_the_report_before_it():
     assert CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=read(view)).answered is None
 
 
+OPTIONS = "Would you like to:\n1. **Run the tests**\n2. **Start** with the parser\n3. Review it"
+
+
+@pytest.mark.parametrize(
+    ("report", "offer"),
+    [
+        (
+            f"Done.\n\n{OPTIONS}\n\nWhat would you like to do next?",
+            f"{OPTIONS}\n\nWhat would you like to do next?",
+        ),
+        (f"Done.\n\n{OPTIONS}", OPTIONS),
+        (
+            "Done.\n\nTwo ways:\n\n**Option A**: a file.\n\n**Option B**: a table.\n\nWhich one?",
+            "Two ways:\n\n**Option A**: a file.\n\n**Option B**: a table.\n\nWhich one?",
+        ),
+        ("Done.\n\nIt has two parts.\n\nShall I push it?", "Shall I push it?"),
+        ("1. step\n" * 200 + "\nShall I push it?", "Shall I push it?"),
+    ],
+)
+def test_a_short_answer_is_shown_with_the_options_it_chooses_from(report: str, offer: str):
+    view = items(
+        [text_message(Role.USER, "Plan it."), spoken(report), text_message(Role.USER, "1+2"), *FAILED]
+    )
+    task = CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=read(view))
+    assert task.answered is not None
+    assert task.answered.text == offer
+
+
 def test_a_call_that_the_user_refused_is_told_until_it_is_made():
     told = "The user doesn't want to proceed with this tool use. The tool use was rejected."
     refused = step("c1", "Bash", {"command": "git push"}, told, error=True)

@@ -18,7 +18,7 @@ from clew.memory.notes import Notebook
 from clew.message import Item, JsonObject
 from clew.providers.api import int_or_zero
 from clew.session import Session
-from clew.session.fit import Gauge
+from clew.session.gauge import Gauge
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
 MOST_COUNTED = 200_000

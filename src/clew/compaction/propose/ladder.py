@@ -24,7 +24,7 @@ from clew.compaction.propose.prune import (
 )
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.steps import WORTH_OF_PROSE
-from clew.compaction.propose.stubs import Page, shorten
+from clew.compaction.propose.stubs import Page, shorten, with_true_pointers
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN, between, water_level
 from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded
@@ -310,6 +310,7 @@ def _plan(
 ) -> Plan:
     """Return the plan, with what each rung frees; ``condensed`` is the digest's share."""
     task = scene.task
+    shrinks = with_true_pointers(shrinks, task.view)
     freed = {rung: Freed(rung, 0, 0) for rung in Rung}
     sizes = scene.size_by_id if shrinks else {}
     for shrink in shrinks:
