@@ -1,7 +1,10 @@
-"""Split a message into the speaker's own sentences, with exact span, section, list and lead-in.
+"""Split a message into sentences with exact positions, leaving out lines that are not the speaker's words.
 
-People paste code, logs, diffs, quotes, tables and other people's documents. None of that is speech, so none
-of it may become a rule. Every function reads the text once, line by line.
+In: a text. Out: ``Sentence`` values, each with the heading and the lead-in above it. People paste code, logs,
+diffs, quotes, tables and other people's documents; none of that is speech, so none of it may become a rule.
+First every line gets a kind (prose, list item, heading, blank, foreign); then wrapped lines are joined and
+split at full stops. Every function reads the text once, line by line. Whole pasted passages are the matter of
+``pasted.py``.
 """
 
 from __future__ import annotations
