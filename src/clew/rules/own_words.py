@@ -14,6 +14,7 @@ from clew.message import Trust
 from clew.message.patterns import lazy_pattern
 from clew.rules.evidence import Surroundings
 from clew.rules.languages import guess
+from clew.rules.lines import Spans
 from clew.rules.pasted import (
     LONG,
     NOTHING_PASTED,
@@ -26,7 +27,7 @@ from clew.rules.pasted import (
     printed_spans,
     tasks,
 )
-from clew.rules.sentences import Sentence, Spans, sentences
+from clew.rules.sentences import Sentence, sentences
 from clew.rules.words import words_again
 
 _SAMPLE = 2_000

@@ -338,7 +338,7 @@ _TAG_WITHIN = 80
 def foreign(text: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of a text that its own words mark as foreign: pasted, forwarded, to be worked on.
 
-    Fenced, quoted or tagged text is recognised by ``layout``, so a fence after such a line ends the paste.
+    Fenced, quoted or tagged text is recognised by ``lines.py``, so a fence after such a line ends the paste.
     """
     document = pasted_document(text)
     spans = [(document.start, document.end)] if document.material else []
