@@ -118,7 +118,7 @@ class Scene:
     def with_longer_tail(self, tokens: int) -> Scene:
         """Return the same scene with more room for recent messages."""
         keep = replace(self.task.keep, room=tokens)
-        return self.derived(replace(self.task, keep=keep, sizes=self.sizes_now))
+        return self.derived(self.task.with_keep(keep, self.sizes_now))
 
     def derived(self, task: CompactionTask, *, drop_thinking: bool = False) -> Scene:
         """Return the scene of a changed task, with the same prunings and the excerpts made so far."""
