@@ -290,6 +290,12 @@ def test_a_fault_that_a_later_finding_calls_fixed_is_over_also_if_that_stays_in_
     assert story.findings == []
 
 
+def test_what_the_agent_was_doing_at_that_moment_is_no_finding():
+    doing = "Applying the last cleanup because `npm run check` failed, then I’ll rerun it."
+    cause = "Removing the flag fixed it because `load()` reads it twice."
+    assert told_findings(doing, cause) == [cause]
+
+
 def test_a_finding_that_is_said_again_is_quoted_once():
     first = "The test `test_rate` was written to validate the old (incorrect) behaviour, so it must change."
     again = first.replace("written", "designed")

@@ -100,6 +100,12 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 """A sentence that says nothing without the one before it."""
+_IN_PROGRESS = re.compile(
+    r"(?:(?:now|next)[,: ]+)?(?:(?:i am|i[’']m) )?(?!nothing|something|everything|anything)[a-z]+ing\b"
+    r"(?:.*[,;] (?:and )?then i\b|.*\bi[’']ll\b|[^:]*\bnow\b[.:])",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A sentence on what the agent does at that moment: "Applying the last cleanup, then I'll run the tests."."""
 _CORRECTS = re.compile(
     r"\b(?:actually|in fact|turns out|i was (?:wrong|mistaken)|contrary to|not true|after all)\b",
     re.IGNORECASE,
@@ -297,7 +303,7 @@ class Story:
                 continue
             if number < edited and _OWN_FAULT.search(said[0]):
                 continue
-            if _POINTS_BACK.match(said[0]):
+            if _POINTS_BACK.match(said[0]) or _IN_PROGRESS.match(said[0]):
                 continue
             if self._rejected and any(start < number < end for start, end in self._rejected):
                 continue
