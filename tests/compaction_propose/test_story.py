@@ -421,6 +421,15 @@ def test_an_edit_still_in_view_or_that_only_takes_out_is_not_repeated():
     assert list(last_edits(changed, set(), {item.id: item.message for item in view}.get)) == []
 
 
+def test_the_edit_of_a_file_that_was_deleted_with_its_folder_is_not_shown():
+    write = {"file_path": "try/a.py", "content": "def load():\n    return json.loads(text)"}
+    removed = step("c2", "bash", {"command": "rm -rf try"}, "")
+    view = items([text_message(Role.USER, "Go."), *step("c1", "Write", write, "ok"), *removed])
+    by_id = {item.id: item.message for item in view}
+    assert list(last_edits(read(view[:3]).artifacts.changed, set(by_id), by_id.get)) != []
+    assert list(last_edits(read(view).artifacts.changed, set(by_id), by_id.get)) == []
+
+
 # Compacted twice ----------------------------------------------------------------------------------------
 
 

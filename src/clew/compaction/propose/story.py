@@ -15,8 +15,10 @@ from typing import NamedTuple
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.edits import edits, patch_blocks, written_text
 from clew.compaction.propose.excerpt import NUMBERED_LINE, STRUCTURE, excerpt
+from clew.compaction.propose.file_text import is_inside
 from clew.ledger.agent_findings import RankedFinding
 from clew.ledger.artifacts import Artifact
+from clew.ledger.shell import Action
 from clew.ledger.turns import Turn, Turns
 from clew.message import Cite, Message, ToolCall, ToolResult, Trust, message_number, words
 from clew.message.parts import json_strings
@@ -374,7 +376,11 @@ def quoted_messages(turns: Turns) -> set[str]:
 
 
 def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -> Iterator[Claim]:
-    """Yield what the last edit of each file inserted, as a small diff: new files first, then the latest."""
+    """Yield what the last edit of each file inserted, as a small diff: new files first, then the latest.
+
+    Files that were deleted since, perhaps with their folder, have none.
+    """
+    deleted = [(one.name, one.last.number) for one in changed if one.action is Action.DELETED]
     order = sorted(
         changed, key=lambda one: (not one.created, -one.last_change.number if one.last_change else 0)
     )
@@ -383,6 +389,8 @@ def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -
         message = find(cite.message) if cite and cite.message in gone else None
         part = message.parts[cite.part] if message and cite and cite.part < len(message.parts) else None
         if cite is None or not isinstance(part, ToolCall):
+            continue
+        if any(cite.number < at and is_inside(artifact.name, folder) for folder, at in deleted):
             continue
         added = list(islice(_added(part, artifact.name), MOST_ADDED))
         added = _definitions(added) if _is_new(part, artifact.name) else _telling_lines(added)
