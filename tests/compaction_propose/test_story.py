@@ -422,7 +422,7 @@ def test_an_edit_still_in_view_or_that_only_takes_out_is_not_repeated():
 
 
 def test_the_edit_of_a_file_that_was_deleted_with_its_folder_is_not_shown():
-    write = {"file_path": "try/a.py", "content": "def load():\n    return json.loads(text)"}
+    write = {"file_path": "try/a.py", "content": "def load_rates(text):\n    return json.loads(text)"}
     removed = step("c2", "bash", {"command": "rm -rf try"}, "")
     view = items([text_message(Role.USER, "Go."), *step("c1", "Write", write, "ok"), *removed])
     by_id = {item.id: item.message for item in view}
