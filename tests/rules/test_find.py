@@ -21,9 +21,9 @@ from clew.rules import (
     Strength,
     find_candidates,
 )
-from clew.rules.evidence import is_silent
 from clew.rules.find import binding_sentences, candidates_in, rule_sentences
 from clew.rules.pasted import LONG
+from clew.rules.prefilter import is_silent
 from clew.rules.words import model
 
 

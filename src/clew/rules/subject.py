@@ -1,4 +1,10 @@
-"""Parse what a rule is about and how long it holds, and compare the subjects of two sentences."""
+"""Parse what a rule is about and how long it holds, and compare the subjects of two sentences.
+
+``scope_of`` returns the paths, tools, names and topics of a rule and its duration: of "don't touch src/api
+until the release", the path ``src/api`` and the duration "until the release". ``subject_of`` returns the
+stems by which ``retire.py`` compares two sentences: "pushing" and "push" are one word. ``choices`` returns
+which of several alternatives a sentence is for: tabs, not spaces.
+"""
 
 from __future__ import annotations
 

@@ -316,7 +316,8 @@ class TailFitter:
         """Divide a room among the messages from an index on."""
         scene = self.scene
         unread, verbatim = max(0, scene.unread - stop), max(0, scene.verbatim - stop)
-        return allotments(scene.whole[stop:], scene.faded[stop:], room, unread, verbatim)
+        current = {i - stop: weight for i, weight in scene.current.items() if i >= stop}
+        return allotments(scene.whole[stop:], scene.faded[stop:], room, unread, verbatim, current)
 
     def _faded(self, stop: int, given: Sequence[int], held: bool) -> Smaller:
         """Shrink each recent message to the tokens it is given."""
