@@ -22,9 +22,9 @@ from clew.rules import (
     find,
     find_candidates,
 )
-from clew.rules.evidence import is_silent
-from clew.rules.find import binding_sentences, rule_sentences
+from clew.rules.find import binding_sentences, candidates_in, rule_sentences
 from clew.rules.pasted import LONG
+from clew.rules.prefilter import is_silent
 from clew.rules.words import model
 
 
@@ -587,3 +587,18 @@ def test_text_that_a_command_or_a_file_name_shows_is_data(frame: str):
 )
 def test_a_rule_near_a_command_or_a_file_name_is_the_users(text: str):
     assert len(find(text_message(Role.USER, text))) == 1
+
+
+@pytest.mark.parametrize(
+    ("sentence", "paths"),
+    [
+        ("Never touch .env* or config.*.", (".env*", "config.*")),
+        ("Do not edit *.lock files.", ("*.lock",)),
+        ("Don't modify test_*.py.", ("test_*.py",)),
+        ("Never *ever* push to main.", ()),
+        ("Never write 2 * 3 in prices.", ()),
+    ],
+)
+def test_a_glob_without_quotes_is_a_path(sentence, paths):
+    (rule,) = candidates_in(sentence, Trust.USER)
+    assert rule.scope.paths == paths

@@ -13,7 +13,6 @@ from clew.log.store import MemoryStore, SqliteStore
 from clew.memory.notes import Draft
 from clew.message import Item, Message, Native, Origin, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Request, Session
-from clew.session.compact_session import range_in
 from clew.session.history import changed_tools
 from clew.testing import ScriptedModel, bad_summariser, good_summariser
 from tests.session.talk import RULE, answer, call, talk
@@ -248,7 +247,7 @@ def test_a_range_beyond_the_last_message_says_what_is_not_compacted(session):
     assert f"m999 does not exist, the last message is {last}" in reason
     assert "stays: the last turn is not compacted" in reason
     covered = session.trace()[-1].digest.covers
-    assert range_in(reason) == f"{covered[0]}-{covered[-1]}"
+    assert session.trace()[-1].asked_range == f"{covered[0]}-{covered[-1]}"
     session.undo()
     assert "(" not in session.compact(messages="m1-m20").plan.reason
 
@@ -260,9 +259,9 @@ def test_a_range_that_ends_with_a_call_says_that_its_results_come_with_it():
         session.add(text_message(Role.USER, f"Read part {n}."), Message(Role.ASSISTANT, (call,)))
         session.add(Message(Role.TOOL, (ToolResult(f"c{n}", (Text(f"row {n}\n" * 900),)),)))
         session.add(text_message(Role.ASSISTANT, f"Part {n} is read."))
-    reason = session.compact(messages="m5-m10").plan.reason
-    assert reason == "m5-m11 (with m11: a call and its results stay together), as asked"
-    assert range_in(reason) == "m5-m11"
+    done = session.compact(messages="m5-m10")
+    assert done.plan.reason == "m5-m11 (with m11: a call and its results stay together), as asked"
+    assert done.asked_range == "m5-m11"
 
 
 def test_a_range_that_ends_before_it_begins_is_refused(session):

@@ -14,8 +14,8 @@ from clew.memory.notes.rules import key_of
 from clew.message.text import one_line
 from clew.request.diagnostics import context_budget, context_snapshot, list_contributors, trace_summaries
 from clew.session import Compaction
-from clew.session.compact_session import split_range
-from clew.session.fit import undo_price_of
+from clew.session.gauge import undo_price_of
+from clew.session.message_range import split_range
 
 
 def compact(chat: Chat, words: str) -> Turn:

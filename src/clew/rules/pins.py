@@ -1,8 +1,10 @@
-"""Rules ("pins"): found in messages or set by hand, from their start to their end.
+"""Rules ("pins") of a session: found in messages or set by hand, from their start to their end.
 
-A rule is never deleted. A later message, a person, or the end of its time ends it, and it records which. The
-system and developer messages that open a session are the prompt: they are kept whole by every compaction, so
-their rules are not pinned.
+``Pins.add`` takes each message, finds the rules that it states and ends, and keeps them as p1, p2, …; the
+ledger asks ``Pins.active`` for those that every view must show. A rule is never deleted: a later message, a
+person, a model's judgement or the end of its time ends it, and it records which. The system and developer
+messages that open a session are the prompt: they are kept whole by every compaction, so their rules are not
+pinned.
 """
 
 from __future__ import annotations
