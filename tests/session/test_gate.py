@@ -64,7 +64,8 @@ def test_a_choice_that_is_not_what_ran_is_explained_in_the_event():
     other = replace(fitted, choice=replace(fitted.choice, move=CostMove.SUMMARISE))
     assert fitted.why_otherwise == ""
     assert "why_otherwise" not in event(session)["choice"]
-    said = _log(other, {}).body["choice"]
+    _log(session._replay, other, Request())
+    said = event(session)["choice"]
     assert (said["move"], said["ran"]) == ("summarise", "prune")
     assert said["why_otherwise"] == "pruning alone reached the size, so no digest was needed"
     waiting = replace(other, compaction=None, refused="nothing could be made smaller")
