@@ -316,6 +316,9 @@ _ASKED_ABOUT = lazy_pattern(
     | should\ i\ (?:trust|answer|reply|worry|click|pay)\b
     | (?:summari[sz]e|translate|proofread|explain|rewrite|paraphrase|rephrase|classify|answer
       |reply\ to|respond\ to)\ (?:this|that|it|the\ above)\b
+    | (?:summari[sz]e|translate|proofread|explain|rewrite|paraphrase|rephrase|classify|answer|shorten|condense
+      |review|correct|improve|reply\ to|respond\ to)\ (?:the|this|that)\ (?:{_MATTER}\ above
+      |above\ {_MATTER})\b
     | is\ (?:this|that|it)\ (?:spam|phishing|a\ scam|legit|true|correct\ english|urgent|serious)\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -326,6 +329,22 @@ _TO_FOLLOW = lazy_pattern(
     re.IGNORECASE,
 )
 """Words saying that the announced text is to be followed or carried out."""
+_SHOWN_BY = lazy_pattern(
+    r"^(?:[\w.-]+@[\w.:~/-]+ ?[#$%] |[$%] )"
+    r"(?:(?P<file>cat|less|more|head|tail|curl|wget|type|bat|man)"
+    r"|(?!(?:is|are|was|means|signs?)\b)[a-z][\w.-]*)(?: [^\n]*)?$"
+    r"|^[^\n]{0,80}\b(?:got|prints|printed|returned|shows|showed|outputs)(?: this| the following)?:(?P<got>)"
+    r"[ \t]*$",
+    re.MULTILINE,
+)
+"""A command at a prompt, or a line that says what one printed; its output follows."""
+_FILE_NAMED = lazy_pattern(
+    r"^(?!(?:[\w./-]*/)?(?:CLAUDE|AGENTS|GEMINI|RULES|CONVENTIONS)\b)`?[\w./-]*\w"
+    r"\.(?:md|mdx|txt|rst|html?|log|csv|json|ya?ml|toml|cfg|ini)`?:[ \t]*$"
+    r"(?![^.]{0,80}\bthis (?:file|page|document)\b)",
+    re.MULTILINE,
+)
+"""The name of a document alone on a line, above its text; not of a file that agents are to follow."""
 _FENCED = lazy_pattern(r"\s*(?:`{3}|~{3}|>|<)")
 _DIVIDER = lazy_pattern(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
 _ASKING_WITHIN = 200
@@ -347,10 +366,24 @@ def foreign(text: str) -> tuple[tuple[int, int], ...]:
         spans.append((forwarded.start(), len(text)))
     if ":" in text or "?" in text:
         spans += _announced_texts(text)
+    spans += _shown_texts(text)
     asked = text.rstrip().rfind("\n\n")
     if asked > 0 and len(text) - asked <= _ASKING_WITHIN and _ASKED_ABOUT.match(text[asked:]):
         spans.append((0, asked))
     return tuple(_merge_spans(sorted(spans)))
+
+
+def _shown_texts(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the output below a command at a prompt, and the text below the name of a document."""
+    end = _last_words(text) if len(text) >= LONG else len(text)
+    for shown in _SHOWN_BY.finditer(text) if "\n" in text else ():
+        paragraph = text.find("\n\n", shown.end())
+        is_document = shown["file"] is not None or shown["got"] is not None
+        if not _FENCED.match(text, shown.end()):
+            yield shown.start(), end if is_document or paragraph < 0 else paragraph
+    for named in _FILE_NAMED.finditer(text) if ":" in text else ():
+        if not _FENCED.match(text, named.end()) and not _TAKEN_UP.search(text, 0, named.start()):
+            yield named.start(), end
 
 
 def _merge_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
