@@ -23,7 +23,7 @@ from clew.session import Session
 
 MOST_LISTED = 60
 """Items of each kind that are listed; the counts are complete."""
-_CHECKED = (LossKind.RULE, LossKind.OPEN, LossKind.GOAL, LossKind.DECISION)
+_CHECKED = (LossKind.RULE, LossKind.OPEN, LossKind.GOAL, LossKind.DECISION, LossKind.FAILURE)
 """Kinds whose losses the checks of a compaction report."""
 
 

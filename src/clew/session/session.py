@@ -35,12 +35,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from clew.budget import DEFAULT, Cache, CompactionPrice, Policy, Signal, TokenBudget, Trigger
+from clew.budget import DEFAULT, Cache, CompactionPrice, Policy, Signal, Stop, TokenBudget, Trigger
 from clew.compaction.decide import DecidedCompaction, Writer
 from clew.compaction.plan.plan import apply
 from clew.compaction.plan.render import split_off_digest
 from clew.compaction.propose.summary import SessionRequest
-from clew.errors import DuplicateEvent, InputError, NotFound, StoreError
+from clew.errors import BudgetExceeded, DuplicateEvent, InputError, NotFound, StoreError
 from clew.ledger.kept_facts import KeptFact
 from clew.ledger.ledger import Ledger
 from clew.log import (
@@ -549,7 +549,8 @@ class Session:
     def fit(self, request: Request | AssembledRequest = PLAIN, *, auto: bool = False) -> FitResult:
         """Measure the window before a request and log one TokenBudget event.
 
-        With ``auto``, also compact if the verdict asks for it and the compaction pays or cannot wait.
+        With ``auto``, also compact if the verdict asks for it and the compaction pays or cannot wait; raise
+        ``BudgetExceeded`` if the request does not fit and no compaction can change that.
         """
         return self._drive(self._fitting(request, auto))
 
@@ -597,6 +598,8 @@ class Session:
         self._fits, self._fitted_at = self._fits + 1, time.monotonic()
         if fitted.compaction:
             self._after_compaction(fitted.compaction)
+        if auto and isinstance(fitted.verdict, Stop) and not fitted.verdict.fits:
+            raise BudgetExceeded(fitted.verdict.why)  # after its event was logged
         return fitted
 
     @staticmethod
