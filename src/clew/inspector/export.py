@@ -23,6 +23,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 KEY = secrets.token_bytes(32)
 """The key of masks: new in each process, so that masks of two files cannot be compared."""
 PRIVATE = 0o600
+"""The mode of the written file: a session may hold what only its owner should read."""
 LISTED = 40
 """Most dropped items that are listed for a compaction."""
 TRUST_SIGNS = {
