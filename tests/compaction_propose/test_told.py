@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
+
 import pytest
 
 from clew.compaction.ledger_claims import is_restated, mandatory_content, shorten_claim
@@ -9,9 +12,9 @@ from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.digest import topic_by_wording
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import propose
-from clew.compaction.task import CompactionTask
+from clew.compaction.task import CompactionTask, Keep
 from clew.message import Cite, Message, Role, Trust, text_message
-from tests.compaction_propose.sessions import COUNTER, Living, items, read, spoken, step
+from tests.compaction_propose.sessions import COUNTER, MADE, Living, items, read, spoken, step
 
 
 def test_a_failing_test_is_believed_like_the_tool_that_named_it():
@@ -364,3 +367,20 @@ def test_a_command_that_the_shell_could_not_read_is_no_failure_of_the_work(outpu
     view = items([text_message(Role.USER, "Fix it."), *failed])
     claims = mandatory_content(read(view), view).claims
     assert any(one.kind is ClaimKind.ERROR for one in claims) is is_told
+
+
+def test_a_task_that_keeps_other_messages_knows_what_a_new_one_would_find():
+    asked = text_message(Role.USER, "Port the reports to v2. Never push to main.")
+    living = Living([asked, spoken("We use sqlite because it needs no server.")])
+    living.go_on(MADE)
+    task = living.situation(2_000)
+    derived = [name for name, value in vars(CompactionTask).items() if isinstance(value, cached_property)]
+    for name in derived:
+        getattr(task, name)
+    sizes = [7] * len(task.view)
+    twin, new = task.with_keep(Keep(3), sizes), replace(task, keep=Keep(3), sizes=sizes)
+    assert (twin.keep, twin.tokens) == (Keep(3), 7 * len(task.view))
+    assert len(derived) > 8
+    assert {name: getattr(twin, name) for name in derived} == {name: getattr(new, name) for name in derived}
+    assert twin.mandatory(task.view[:2]) == new.mandatory(task.view[:2])
+    assert twin.mandatory(()).claims != twin.mandatory(task.view).claims

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import takewhile
 
 from clew.budget import Trigger
-from clew.compaction.ledger_claims import MandatoryContent, cited_by, mandatory_content
+from clew.compaction.ledger_claims import LedgerContent, MandatoryContent, cited_by, ledger_content
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.ledger.goal import is_command
 from clew.ledger.ledger import Ledger
@@ -96,9 +96,25 @@ class CompactionTask:
         sizes = self.sizes or [self.counter.count(item.message) for item in self.view]
         return sum(sizes)
 
+    def with_keep(self, keep: Keep, sizes: Sequence[int]) -> CompactionTask:
+        """Return the task with other recent messages kept, and the view's sizes as counted.
+
+        What was derived from view and ledger stays known: of all cached properties, only the total number of
+        tokens depends on anything else.
+        """
+        task = replace(self, keep=keep, sizes=sizes)
+        known = {name: value for name, value in self.__dict__.items() if name not in _GIVEN}
+        vars(task).update(known)
+        return task
+
+    @cached_property
+    def _content(self) -> LedgerContent:
+        """What the ledger has for any digest: a plan asks for several spans."""
+        return ledger_content(self.ledger)
+
     def mandatory(self, span: Sequence[Item]) -> MandatoryContent:
         """Return what a digest of this span must contain."""
-        own_content, more = mandatory_content(self.ledger, span, self.shown, self.unseen), self.carried
+        own_content, more = self._content.of_span(span, self.shown, self.unseen), self.carried
         pins, claims = (*more.pins, *own_content.pins), (*more.claims, *own_content.claims)
         collapsed: list[RuleQuote] = []
         if self.rule_tokens is not None:
@@ -274,6 +290,10 @@ class CompactionTask:
         return tuple(pin for pin in pins if pin.id not in dropped_ids), [
             pin for pin in pins if pin.id in dropped_ids
         ]
+
+
+_GIVEN = frozenset((*(one.name for one in fields(CompactionTask)), "tokens"))
+"""The attributes of a task that are no values derived from its view and its ledger."""
 
 
 def _offer_start(text: str) -> int:

@@ -115,6 +115,9 @@ _SIGNS = (
     ),
 )
 """Letters of which each undone clause has some, as a prefilter."""
+_COUNTS = (" of ", "half ", "/")
+_NOT_COUNTS = tuple(sign for sign in _SIGNS if sign not in _COUNTS)
+"""Those of a clause that counts what is done, and those of any other one."""
 
 
 _DOES = AnyCasePattern(
@@ -205,9 +208,12 @@ def _is_left(clause: str) -> bool:
 def _is_undone(clause: str) -> bool:
     if clause.endswith("?"):
         return False
-    undone = _NOT_DONE.search(clause)
+    holds = clause.lower().__contains__
+    undone = _NOT_DONE.search(clause) if any(map(holds, _NOT_COUNTS)) else None
     if undone:
         return _NONE.search(clause, 0, undone.start()) is None
+    if not any(map(holds, _COUNTS)):
+        return False  # most clauses: none of the patterns is searched
     count = _PART_OF.search(clause)
     is_part = count is not None and _value(count[1] or count[3]) < _value(count[2] or count[4])
     return (is_part or _HALF.search(clause) is not None) and _DID.search(clause) is not None

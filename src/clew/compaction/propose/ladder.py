@@ -107,7 +107,7 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     pruned += [one for one in prune_cycles(page, start, scene.verbatim) if one.id not in known]
     pruned += _shortened_summary(scene, page)
     keep = replace(scene.task.keep, for_prose=for_prose, for_text=_room_for_text(scene))
-    task = replace(scene.task, keep=keep, sizes=scene.sizes_now)
+    task = scene.task.with_keep(keep, scene.sizes_now)
     return Scene(task, pruned=pruned, held=page.held, shared=scene.shared)
 
 
