@@ -3,8 +3,8 @@
 In: a text from a digest and the texts it cites. Out: whether it turns their meaning around. ``grounding.py``
 asks:
 
-- ``is_cut_out``, of words given as the user's own: they must be a whole sentence. "delete legacy/" is cut out of
-  "never delete legacy/".
+- ``is_cut_out``, of words given as the user's own: they must be a whole sentence. "delete legacy/" is cut out
+  of "never delete legacy/".
 - ``is_reversed``, of other short quotes of the user: no negation before them in their sentence.
 - ``is_denied``, of a few words of the model: no negation before them in their clause.
 - ``is_torn``, of a quote that steers the work: also no question or condition. "push to main" is torn out of
