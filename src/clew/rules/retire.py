@@ -263,11 +263,11 @@ def _unnamed_rule(
     """Return the newest rule that words without its subject may withdraw: "ignore that", "edit anything"."""
     newest_first = (entry.rule for entry in filter(may_end, rules.latest()))
     if "lift_that" in cues and not (subject.words or subject.paths):
-        last = next(newest_first, None)
-        return last and _Withdrawn(last, False, "it names no rule, so the most recent one was taken")
+        for last in newest_first:
+            return _Withdrawn(last, False, "it names no rule, so the most recent one was taken")
     if said_words & words("subject", "widening") and cues & (_LIFTS | PERMITS):
-        limit = next((rule for rule in newest_first if rule.kind is Kind.SCOPE), None)
-        return limit and _Withdrawn(limit, False, "it allows what the rule had left out")
+        for limit in (rule for rule in newest_first if rule.kind is Kind.SCOPE):
+            return _Withdrawn(limit, False, "it allows what the rule had left out")
     return None
 
 
