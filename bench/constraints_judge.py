@@ -43,6 +43,7 @@ class Labelled(NamedTuple):
     label: str
     pinned: bool
     asked: AskedSentence | None
+    tool: str = ""
 
     @property
     def right(self) -> bool:
@@ -50,14 +51,14 @@ class Labelled(NamedTuple):
         return self.label in RIGHT
 
 
-def labels() -> dict[tuple[str, str], tuple[str, str]]:
-    """Return split and label of each sentence of the judging splits with a sure label."""
+def labels() -> dict[tuple[str, str], tuple[str, str, str]]:
+    """Return split, label and tool of each sentence of the judging splits with a sure label."""
     rows = [json.loads(line) for line in LABELS.read_text("utf-8").splitlines()]
     found = {}
     for row in rows:
         label = row.get("blind", row.get("agreed", row["label"]))
         if row["split"] in SPLITS and label != "unsure":
-            found[row["source"], row["sentence"]] = row["split"], label
+            found[row["source"], row["sentence"]] = row["split"], label, row.get("tool", "")
     return found
 
 
@@ -76,8 +77,8 @@ def labelled(folder: Path) -> Iterator[Labelled]:
             names = dict.fromkeys((*(key(one.text) for one in sentences(text)), *pinned, *asked))
             for name in (name for name in names if name in wanted):
                 wanted.discard(name)
-                split, label = known[source, name]
-                yield Labelled(split, source, name, label, name in pinned, asked.get(name))
+                split, label, tool = known[source, name]
+                yield Labelled(split, source, name, label, name in pinned, asked.get(name), tool)
 
 
 def questions(rows: Sequence[Labelled]) -> Iterator[tuple[str, RuleQuestion, list[Labelled]]]:
@@ -139,7 +140,8 @@ def score(rows: Sequence[Labelled], misses: bool) -> None:
     groups: defaultdict[str, list[tuple[Labelled, bool]]] = defaultdict(list)
     for row in rows:
         now = is_pinned(row, answers.get((row.source, row.sentence)))
-        for group in (row.split, "all", "all, likely rules of the tables", "all, the others"):
+        tool = f"all, {row.tool or 'tool not recorded'}"
+        for group in (row.split, "all", "all, likely rules of the tables", "all, the others", tool):
             is_rule = row.asked is not None and row.asked.rank == 0
             if (group.endswith("tables") and not is_rule) or (group.endswith("others") and is_rule):
                 continue

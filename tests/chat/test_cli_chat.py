@@ -62,6 +62,8 @@ def piped_process(home: Path, lines: str, *args: str) -> subprocess.CompletedPro
         cwd=home,
         check=False,
         timeout=120,
+        # A test run in the background ignores Ctrl-C, and a child would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

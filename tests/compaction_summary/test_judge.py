@@ -28,7 +28,7 @@ from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, Trust,
 from clew.rules.rule import Verdict
 from tests.compaction_summary.golden.make import HERE, judge_prompt, rule_scene
 
-RELEASED = {"judge-1": "3d79e5553a11a10b"}
+RELEASED = {"judge-1": "3d79e5553a11a10b", "judge-2": "7270480b98f8a8f8"}
 """Every version of the prompt that somebody may have recorded, and the hash of its words."""
 LINE = re.compile(r"^(\d+)(?: \(in force\))?: ", re.MULTILINE)
 FENCED = re.compile(

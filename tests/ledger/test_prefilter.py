@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from clew.ledger import unfinished
 from clew.ledger.kinds import VALUE_CHUNKS, WORD, classify, may_hold_values
-from clew.rules.evidence import is_silent, may_matter
-from clew.rules.prefilter import Chunks
+from clew.rules.prefilter import Chunks, is_silent, may_matter
 
 WORDS = st.sampled_from(
     [

@@ -22,7 +22,7 @@ from clew.memory.documents import (
 )
 from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
 from clew.memory.documents.split import REFERENCE, title_of
-from clew.memory.search import Hit, Query
+from clew.memory.search import Query, SearchHit
 from clew.settings import clew_home
 
 ADVICE = "`clew knowledge index DIR` indexes a folder"
@@ -132,7 +132,7 @@ def _search(args: argparse.Namespace, term: Terminal) -> int:
     return 0 if hits else 1
 
 
-def _hit_json(hit: Hit) -> dict[str, object]:
+def _hit_json(hit: SearchHit) -> dict[str, object]:
     entry = hit.entry
     return {
         "ref": entry.ref,

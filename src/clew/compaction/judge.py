@@ -34,7 +34,7 @@ from clew.rules.pins import Pins
 from clew.rules.retire import retire
 from clew.rules.rule import MadeBy, Rule, RuleRef, Verdict
 
-PROMPT_VERSION = "judge-1"
+PROMPT_VERSION = "judge-2"
 """The version of the prompt, which judgements name. A released version never changes: write the next."""
 MOST_SENTENCES = 120
 """Sentences that one call asks about: the likeliest rules first, of equal ones the oldest. In public sessions

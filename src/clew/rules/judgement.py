@@ -3,7 +3,7 @@
 A model answers by number only. ``Pins.judge`` applies a judgement, and is the only place where a model's word
 changes a rule. The log records a judgement, and it is replayed without asking the model again::
 
-    {"by": "anthropic/claude-sonnet-4-5", "prompt": "judge-1", "upto": 41, "asked": 57,
+    {"by": "anthropic/claude-sonnet-4-5", "prompt": "judge-2", "upto": 41, "asked": 57,
      "judged": [{"rule": {"quote": …, "source": …}, "is": "request"}],
      "added": [{"message": "m3", "rule": {…}}],
      "ended": [{"rule": {"quote": …, "source": …}, "by": ["m9", 0, 0, 31]}]}

@@ -78,6 +78,17 @@ class FitResult:
         return CostMove.SUMMARISE if self.compaction.digest else CostMove.PRUNE
 
     @property
+    def why_otherwise(self) -> str:
+        """Return why what ran is not what the estimate chose; "" if it is, or none was made."""
+        if self.choice is None or self.choice.move is self.ran:
+            return ""
+        if self.compaction is None:
+            return self.refused or "nothing ran: the caller compacts, or compaction is switched off"
+        if self.ran is CostMove.PRUNE:
+            return "pruning alone reached the size, so no digest was needed"
+        return "pruning alone did not reach the size, so a digest was made"
+
+    @property
     def verdict(self) -> Verdict:
         """Return whether to continue, warn, compact or stop."""
         return self.budget.verdict
@@ -176,5 +187,6 @@ def _log(replay: Replay, fitted: FitResult, request: Request) -> None:
     if request.about:
         body["request"] = request.about
     if fitted.choice:
-        body["choice"] = {**fitted.choice.to_json(), "ran": fitted.ran.value}
+        why: JsonObject = {"why_otherwise": fitted.why_otherwise} if fitted.why_otherwise else {}
+        body["choice"] = {**fitted.choice.to_json(), "ran": fitted.ran.value, **why}
     replay.append(lambda: [new_event(TOKEN_BUDGET.name, body, TOKEN_BUDGET.version)])

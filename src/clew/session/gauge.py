@@ -36,8 +36,10 @@ from clew.budget import (
     compaction_price,
     judge,
     region_of,
+    undo_price,
     window_for,
 )
+from clew.budget.cost import UndoPrice
 from clew.message import Item, Role, ToolResult
 from clew.tokens import ModelInfo, TokenCounter
 
@@ -177,6 +179,16 @@ def price_of(
     total = sum(counter.count(item.message) for item in before)
     summary = int(sum(sizes) * SUMMARY_SHARE) if with_model else 0
     return compaction_price(total, sum(sizes), sum(sizes[:same]), cache, summary)
+
+
+def undo_price_of(
+    before: Sequence[Item], after: Sequence[Item], counter: TokenCounter, cache: Cache
+) -> UndoPrice:
+    """Return what going back from one view to an earlier one costs in prompt cache."""
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    sizes = [counter.count(item.message) for item in after]
+    total = sum(counter.count(item.message) for item in before)
+    return undo_price(total, sum(sizes), sum(sizes[:same]), cache)
 
 
 def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:

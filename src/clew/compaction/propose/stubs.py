@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from clew.compaction.plan import Rung, Shrink
 from clew.compaction.propose.edits import counterpart
-from clew.compaction.propose.excerpt import LINE_SHARE, ExcerptSource, both_ends
+from clew.compaction.propose.excerpt import LINE_SHARE, TWO_ENDS, ExcerptSource, both_ends
 from clew.compaction.propose.fold import folded
 from clew.compaction.propose.lines import LONGEST_LINE, Span, gap_note
 from clew.message import (
@@ -326,6 +326,9 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
         return json.dumps(shorter, ensure_ascii=False)
     characters = max(LEAST_CHARACTERS, characters)
     text, spans = page.folded(text, spans)
+    is_short = isinstance(part, ToolResult) and characters < TWO_ENDS < len(text) and not spans
+    if is_short and (outline := page.telling(text, _wrote(page, place)).outline(characters)):
+        return f"[{len(text.splitlines()):,} lines, kept as {name}: {outline}]"
     shown = None
     is_user = isinstance(part, Text) and page.view[place.message].message.role is Role.USER
     if is_user and place not in page.guides:

@@ -25,7 +25,7 @@ from clew.memory.documents.split import (
     topic_of,
 )
 from clew.memory.index.protocol import FOLDER, Embedder, Entry, EntryKind, Filters, Index, Mark
-from clew.memory.search import Hit, Query, search
+from clew.memory.search import Query, SearchHit, search
 from clew.memory.terms import analyse
 from clew.message import Trust
 from clew.secrets import mask
@@ -179,7 +179,7 @@ def search_documents(
     *,
     topics: Sequence[str] = (),
     embedder: Embedder | None = None,
-) -> list[Hit]:
+) -> list[SearchHit]:
     """Return the pieces of documents that answer a question best, each with its exact reference."""
     filters = Filters(
         kinds=(EntryKind.DOCUMENT,),
