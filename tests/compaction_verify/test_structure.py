@@ -156,6 +156,13 @@ def test_a_smaller_form_may_lack_colours():
     assert judged(Shrink("m4", result(SHORT), "long"), evidence=evidence).accepted
 
 
+def test_an_outline_of_any_length_may_have_only_names_of_the_original():
+    names = ", ".join(["1 Invoice", "total"] * 40)
+    assert judged(Shrink("m4", result(f"[92 lines, kept as m4: {names} and 3 more]"), "long")).accepted
+    (refused,) = refusals(judged(Shrink("m4", result(f"[92 lines, kept as m4: {names}, 7 Refund]"), "long")))
+    assert refused.startswith('the smaller form adds "[92 lines, kept as m4: 1 Invoice, total')
+
+
 @pytest.mark.parametrize(
     ("smaller", "what"),
     [

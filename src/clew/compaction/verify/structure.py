@@ -225,18 +225,24 @@ def _part_frame(part: Part) -> tuple[object, ...]:
 
 
 _NOTE = re.compile(r"\[.{0,200}\]")
+_OUTLINE = re.compile(r"\[[\d,]+ lines?, kept as [\w-]+: (?P<names>.+?)(?: and [\d,]+ more)?\]")
+"""A note that lists the names that a text defines or its headings, each perhaps behind its line number."""
 
 
 def _added_line(old: str, new: str) -> str:
     """Return a line that a smaller form adds to the original; notes in square brackets do not count.
 
-    A line may lack its end, and what a note marks as omitted, but not its beginning: "delete it" is not what
-    "never delete it" says. Excerpts keep the order of the original, so each line is looked for after the one
-    before it first: that takes linear time, and no memory.
+    An outline is such a note if the original has every name in it. A line may lack its end, and what a note
+    marks as omitted, but not its beginning: "delete it" is not what "never delete it" says. Excerpts keep the
+    order of the original, so each line is looked for after the one before it first: that takes linear time,
+    and no memory.
     """
     at = 0
     for line in new.split("\n"):
-        if not line.strip() or _NOTE.fullmatch(line):
+        if not line.strip():
+            continue
+        outline = _OUTLINE.fullmatch(line)
+        if all(_named(outline["names"], old)) if outline else _NOTE.fullmatch(line):
             continue
         pieces = ELISION.split(line) if "[… " in line else [line]
         after = _line_start(pieces[0], old, at)
@@ -249,6 +255,11 @@ def _added_line(old: str, new: str) -> str:
         elif _line_start(pieces[0], old) < 0 or not all(piece in old for piece in pieces[1:]):
             return line
     return ""
+
+
+def _named(names: str, text: str) -> Iterator[bool]:
+    """Yield whether each name of an outline is in a text."""
+    return (re.sub(r"^\d+ ", "", name) in text for name in names.split(", "))
 
 
 def _line_start(piece: str, text: str, start: int = 0) -> int:
