@@ -55,7 +55,7 @@ class Workspace(NamedTuple):
         return self.words / self.entries if self.entries else 0.0
 
 
-class SessionRow(NamedTuple):
+class IndexedSession(NamedTuple):
     """A session in the index, and how far its log was read."""
 
     key: int
@@ -79,10 +79,10 @@ def lock_workspace(connection: Connection, workspace: str) -> Workspace:
     return Workspace(*(row or (0, 0, 0, 0, 0)))
 
 
-def find_sessions(connection: Connection, workspace: str, names: Sequence[str]) -> dict[str, SessionRow]:
+def find_sessions(connection: Connection, workspace: str, names: Sequence[str]) -> dict[str, IndexedSession]:
     """Return the known ones of these sessions by name."""
     found = connection.execute(sql("sessions"), {"workspace": workspace, "names": list(names)})
-    return {name: SessionRow(*row) for name, *row in found}
+    return {name: IndexedSession(*row) for name, *row in found}
 
 
 # Entries ---------------------------------------------------------------------------------------------
