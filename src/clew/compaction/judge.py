@@ -257,9 +257,10 @@ def _object_in(text: str) -> dict[str, Any] | None:
 
 
 def judgement_of(answer: Answer, asked: RuleQuestion, by: str, view: Sequence[Item], pins: Pins) -> Judgement:
-    """Return what an answer says about rules that were found, sentences that were not, and ends."""
+    """Return what an answer says about rules that were found, sentences that were not, ends and decisions."""
     judged: list[tuple[RuleRef, Verdict]] = []
     added: list[Rule] = []
+    chosen: list[Rule] = []
     for number, one in zip(asked.numbers, asked.sentences, strict=True):
         verdict = answer.verdicts.get(number)
         if verdict is None:
@@ -269,10 +270,15 @@ def judgement_of(answer: Answer, asked: RuleQuestion, by: str, view: Sequence[It
             judged.append((pin.ref, verdict))
         elif verdict is Verdict.STANDING:
             added.append(one.rule)
+        elif verdict is Verdict.DECISION:
+            chosen.append(one.rule)
     added = _still_hold(added, view)
+    decided = tuple(rule.ref for rule in _still_hold(chosen, view))
     over = [(asked.rule(rule), asked.rule(by)) for rule, by in answer.ended]
     ended = tuple((rule.ref, end.source) for rule, end in over if rule and end and end.source)
-    return Judgement(by, PROMPT_VERSION, asked.upto, len(asked.sentences), tuple(judged), tuple(added), ended)
+    return Judgement(
+        by, PROMPT_VERSION, asked.upto, len(asked.sentences), tuple(judged), tuple(added), ended, decided
+    )
 
 
 def _still_hold(rules: Sequence[Rule], view: Iterable[Item]) -> list[Rule]:
