@@ -68,6 +68,7 @@ from clew.session.compact_session import (
     Request,
     compacting,
     fitting,
+    judging,
     measure,
     preview_task,
     requested_task,
@@ -587,6 +588,17 @@ class Session:
         if compaction:
             self._after_compaction(compaction)
         return compaction
+
+    def judging_rules(self, model: str, window_tokens: int) -> Steps[str]:
+        """Have a model judge which of the user's new sentences are rules, without compacting.
+
+        A generator, for callers that send the question themselves: it yields the question, if there is
+        anything to judge, takes the reply, and returns why there is no judgement, or an empty text.
+        """
+        self._replay.catch_up()
+        if not rules_are_judged():
+            return ""
+        return (yield from judging(self._replay, Writer(model, window_tokens)))
 
     def _fitting(self, request: Request | AssembledRequest, auto: bool) -> Steps[FitResult]:
         """Measure the view for a request and compact it if it is due; remember when, for the cache."""
