@@ -21,7 +21,7 @@ from typing import NamedTuple
 import clew
 from clew.budget import DEFAULT, Limit, Policy
 from clew.message import Role
-from clew.session.fit import Gauge
+from clew.session.gauge import Gauge
 from clew.tokens import counter_for, model_named
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "transcripts"

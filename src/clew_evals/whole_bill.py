@@ -18,7 +18,7 @@ from clew.budget.cost import USUAL_OUTPUT, long_input, long_output
 from clew.errors import BudgetExceeded, CompactionRefused
 from clew.message import Message
 from clew.session import compact
-from clew.session.fit import Gauge
+from clew.session.gauge import Gauge
 from clew.tokens import ModelInfo, TokenCounter, counter_for
 from clew.transcripts import Entry, Transcript
 from clew_evals.session_requests import SessionRequest, session_requests

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import BinaryIO
 
@@ -132,7 +133,9 @@ def test_a_preview_changes_nothing_and_a_compaction_can_be_undone(long_chat: Cha
     (made,) = run_command(long_chat, "/compact part 7")
     assert isinstance(made, ViewCompacted)
     assert long_chat.session.trace()[0].focus == "part 7"
-    assert "undone: d1" in typed(long_chat, "/undo")
+    undone = typed(long_chat, "/undo")
+    assert "undone: d1" in undone
+    assert re.search(r"cache: undoing costs .*[1-9].* on the next request and .*[1-9].* on each one", undone)
     assert [item.id for item in long_chat.session.view()] == before
 
 

@@ -204,6 +204,8 @@ def test_leave_for_always_outlives_the_process_and_is_on_record(tmp_path: Path):
         ("Never modify `generated/**/*.py`.", "generated/a.py"),
         ("Never modify `.env*`.", ".env.local"),
         ("Never modify `.env`.", ".env"),
+        ("Never touch .env* or config.*", ".env.local"),
+        ("Never touch .env* or config.*", "app/config.toml"),
     ],
 )
 def test_what_a_rule_forbids_is_asked_about_again_with_the_rule(tmp_path: Path, rule: str, path: str):

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from clew.compaction.propose.excerpt import ExcerptSource, excerpt
 from clew.compaction.propose.lines import LONGEST_LINE
+from clew.compaction.propose.stubs import Page, shorten
+from tests.compaction_propose.sessions import COUNTER, history
 
 NUMBERS = [f"line {n}" for n in range(1000)]
 
@@ -296,3 +298,33 @@ def test_lines_that_a_harness_puts_around_an_output_are_not_what_is_shown_of_it(
 
 def test_if_no_line_says_anything_the_first_is_shown():
     assert excerpt("\n".join(["---"] * 200), 40).startswith("---\n")
+
+
+def test_a_long_file_in_a_line_or_two_is_shown_by_what_it_defines_and_where():
+    code = "\n".join(
+        (
+            "     1→import type {",
+            "     2→\ttype Rate,",
+            "     3→} from './rates';",
+            *(f"{n:6}→\tconst step{n} = () => {{}};" for n in range(4, 8)),
+            "    40→export async function total(rows: Row[]) {",
+            "    41→# no heading",
+            "    90→class Invoice extends Base {",
+            *(f"{n:6}→\t\trow += {n};" for n in range(91, 120)),
+        )
+    )
+    assert ExcerptSource(code).outline(40) == "4 step4, 5 step5, 40 total, 90 Invoice and 2 more"
+    plan = "# Plan\n\n## Rates\n\nRead them.\n\n```py\ndef rate(): ...\ndef more(): ...\n```\n\n## Checks\n"
+    assert ExcerptSource(plan).outline(80) == "Plan, Rates, Checks"
+    assert ExcerptSource(f"{code}\n1 failed").outline(80) == ""
+    assert ExcerptSource("one line\n" * 40).outline(80) == ""
+
+
+def test_the_faded_result_of_a_read_names_what_the_file_defines():
+    code = "\n".join(f"def step_{n}():\n    return {n} + other(step_{n - 1})\n" for n in range(40))
+    (shrink,) = shorten(Page(history(("Read", {"file_path": "a.py"}, code)), COUNTER), [2], 24)
+    (result,) = shrink.message.results
+    assert result.text == (
+        "[119 lines, kept as m3: step_0, step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, "
+        "step_9 and 30 more]"
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clew.compaction.plan.plan import apply
+from clew.compaction.propose import propose
 from clew.compaction.propose.tail import (
     AGENT_TOKENS,
     DIFF_TOKENS,
@@ -23,7 +25,9 @@ from clew.compaction.propose.tail import (
     faded_part,
     faded_sizes,
     part_level,
+    tail_start,
 )
+from clew.compaction.task import Keep
 from clew.message import (
     Media,
     Message,
@@ -37,7 +41,7 @@ from clew.message import (
     Trust,
     text_message,
 )
-from tests.compaction_propose.sessions import COUNTER, items, kinds, session
+from tests.compaction_propose.sessions import COUNTER, LONG, items, kinds, session, situation, spoken, step
 
 pairs = st.lists(
     st.integers(0, 3_000).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size))), max_size=12
@@ -46,6 +50,55 @@ rooms = st.integers(0, 20_000)
 
 
 # Sharing out a room ----------------------------------------------------------------------------------
+
+
+@given(pairs, rooms, st.integers(0, 12), st.dictionaries(st.integers(0, 11), st.floats(0, 6)))
+def test_what_the_next_edits_need_never_exceeds_the_room_either(
+    both: list[tuple[int, int]], room: int, unread: int, weights: dict[int, float]
+):
+    sizes, faded = [size for size, _ in both], [small for _, small in both]
+    current = {i: weight for i, weight in weights.items() if i < len(sizes)}
+    given_ = allotments(sizes, faded, room, unread, current=current)
+    usual = allotments(sizes, faded, room, unread)
+    assert (given_ is None) == (usual is None)
+    if given_ is not None:
+        assert sum(given_) <= room
+        assert all(one <= size for one, size in zip(given_, sizes, strict=True))
+
+
+def test_older_results_that_the_next_edits_need_get_their_share_before_newer_ones():
+    sizes, faded = [2_000] * 4, [30] * 4
+    given_ = allotments(sizes, faded, 2_120, 4, current={0: 3.0, 1: 1.0, 2: 0.0})
+    assert given_ is not None
+    assert given_[0] >= 30 + 1_200 > given_[1] >= 30 + 400  # of four fifths of 2,000
+    assert given_[2] < given_[1]
+
+
+def test_messages_before_the_running_turn_leave_room_to_its_results():
+    asked = [*step("a", "Read", {"file_path": "shop/tax.py"}, LONG), text_message(Role.USER, "What is it?")]
+    view = items([*asked * 12, *step("b", "Read", {"file_path": "shop/rates.py"}, LONG)])
+    assert tail_start(view, [10] * len(view), 300, Keep(), 0, (35, 0)) == 11
+    assert tail_start(view, [10] * len(view), 300, Keep(), 0, (35, 200)) == 29
+
+
+def test_a_file_that_the_request_names_keeps_more_than_one_that_was_edited_since():
+    named, edited = (LONG.replace("the file", name) for name in ("rates", "tax"))
+    messages = [text_message(Role.USER, "Round the total in shop/rates.py as shop/tax.py does.")]
+    messages += step("a", "Read", {"file_path": "shop/rates.py"}, named)
+    messages += step("b", "Read", {"file_path": "shop/tax.py"}, edited)
+    messages += step("c", "Edit", {"file_path": "shop/tax.py", "old_string": "a", "new_string": "b"}, "Done")
+    for n in range(12):
+        messages += step(
+            f"d{n}", "Read", {"file_path": f"shop/part{n}.py"}, LONG.replace("line", f"part {n}")
+        )
+    view = items([*messages, spoken("Now I know the rest.")])
+    task = situation(view, 2_400)
+    shown = {item.id: _output(item.message) for item in apply(propose(task), view)}
+    assert shown["m3"].count("of rates") > 3 >= shown["m5"].count("of tax")
+
+
+def _output(message: Message) -> str:
+    return "".join(result.text for result in message.results)
 
 
 @given(pairs, rooms, st.integers(0, 12))

@@ -6,8 +6,7 @@ import pytest
 
 import clew
 from clew.compaction.plan import Claim, ClaimKind
-from clew.compaction.propose.pointed_to import said_next
-from clew.compaction.propose.story import LONGEST_ITEM
+from clew.compaction.propose.pointed_to import LONGEST_ITEM, said_next
 from clew.message import Cite, Message, Role, Trust, text_message
 from tests.compaction_propose.sessions import items, read, spoken, step
 
@@ -102,3 +101,41 @@ def test_a_windows_path_passes_the_checks_of_a_digest():
     )
     assert done.digest is not None
     assert f"RESUME-HERE.md\n{NEXT}" in [claim.text for claim in done.digest.claims]
+
+
+# Lists of tasks ----------------------------------------------------------------------------------------
+
+PHASE = """# Phase 1
+
+- [x] Plan
+- [ ] Map it:
+  - read `a.ts`
+- [ ] Build it
+- [ ] Test it:
+  - all of it
+- [ ] Run it
+"""
+
+
+def test_the_list_of_tasks_that_is_read_first_is_quoted_though_the_request_does_not_name_it():
+    asked = "Start the development of phase 1, complete all tasks."
+    shown = ["PHASE-1.md\n- [ ] Map it:\n  - read `a.ts`", "PHASE-1.md\n- [ ] Build it"]
+    rest = "PHASE-1.md\n- [ ] Test it:\n- [ ] Run it"
+    assert said(asked, *reading("/w/PHASE-1.md", PHASE), *reading("/w/TODO.md", PHASE)) == [*shown, rest]
+    assert said(asked, *reading("/w/PHASE-1.md", PHASE), gone=False) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [("/w/README.md", "# A\n- [ ] one example\n"), ("/w/list.py", PHASE), ("/w/a.md", "- [x] a\n- [x] b")],
+)
+def test_a_text_without_unchecked_items_is_no_list_of_tasks(path: str, text: str):
+    assert said("Complete all tasks.", *reading(path, text)) == []
+
+
+def test_an_item_of_one_endless_line_is_cut():
+    endless = "- [ ] Audit " + "every parser " * 200
+    (quoted,) = said("Do PLAN.md", *reading("PLAN.md", f"{endless}\n  - first the reader"))
+    item = quoted.removeprefix("PLAN.md\n")
+    assert LONGEST_ITEM - 20 < len(item) <= LONGEST_ITEM
+    assert item.endswith((" every", " parser"))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from clew.compaction.plan import Shrink
 from clew.compaction.propose.prune import prune, prune_repeated
-from clew.compaction.propose.stubs import Page, Stubs, shorten
+from clew.compaction.propose.stubs import Page, Stubs, shorten, with_true_pointers
 from clew.message import Cite, Item, Place, Role, ToolCall, ToolResult, text_message
 from tests.compaction_propose.sessions import COUNTER, LONG, history
 
@@ -44,6 +44,55 @@ def test_an_output_that_a_later_one_holds_but_for_a_few_lines_keeps_those():
 def test_the_answer_to_a_call_made_again_is_outdated():
     view = history(("grep", {"q": "x", "d": 1}, LONG), ("grep", {"d": 1, "q": "x"}, LONG + "!"))
     assert pruned(view) == {"m3": "[outdated: the same call was made again in m5; kept as m3]"}
+
+
+def test_the_answer_to_a_call_that_failed_or_returned_less_later_is_not_outdated():
+    fetch, good = {"url": "https://example.org/a"}, ("WebFetch", {"url": "https://example.org/a"}, LONG)
+    refused = history(good, ("WebFetch", fetch, LONG.replace("line", "503 at byte")))
+    refused[-1] = replace_result(refused[-1], is_error=True)
+    assert pruned(refused) == {}
+    assert pruned(history(good, ("WebFetch", fetch, LONG[: len(LONG) // 3]))) == {}
+    assert pruned(history(good, ("WebFetch", fetch, ""))) == {}
+    between = history(good, ("WebFetch", fetch, f"{LONG}!"), ("WebFetch", fetch, ""))
+    assert pruned(between) == {"m3": "[outdated: the same call was made again in m5; kept as m3]"}
+    edit = ("Edit", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}, "edited")
+    search = {"pattern": "<<<<<<<"}
+    solved = history(("Grep", search, LONG), edit, ("Grep", search, "No matches found"))
+    assert pruned(solved) == {"m3": "[outdated: the same call was made again in m7; kept as m3]"}
+
+
+def replace_result(item: Item, *, is_error: bool) -> Item:
+    (result,) = item.message.results
+    return Item(item.id, replace(item.message, parts=(replace(result, is_error=is_error),)))
+
+
+def test_a_part_of_a_file_is_not_outdated_by_a_read_that_a_tool_cut_before_it():
+    lines = "\n".join(f"{n:6}→line {n} of a long file" for n in range(1, 60))
+    later = "\n".join(f"{n:6}→line {n} of a long file" for n in range(500, 560))
+    path = {"file_path": "a.py"}
+    assert pruned(history(("Read", {**path, "offset": 500}, later), ("Read", path, lines))) == {}
+    again = history(("Read", {**path, "offset": 2}, lines[200:]), ("Read", path, lines))
+    assert pruned(again) == {"m3": "[outdated: a.py was read again in m5; kept as m3]"}
+
+
+def test_what_is_outdated_does_not_point_to_the_same_output_further_down():
+    run = {"command": "cat a.log"}
+    view = history(("bash", run, LONG), ("bash", run, LONG), ("bash", run, f"{LONG}!"))
+    note = "[outdated: the same call was made again in m7; kept as "
+    assert pruned(view) == {"m3": f"{note}m3]", "m5": f"{note}m5]"}
+
+
+def test_a_pointer_says_if_the_same_output_is_shown_in_part_or_outdated():
+    view = history(("run", {"cmd": "a"}, LONG), ("run", {"cmd": "b"}, LONG), ("run", {"cmd": "c"}, "ok"))
+    page = Page(view, COUNTER)
+    repeated = prune_repeated(page, 0, len(view))
+    assert shown(with_true_pointers(repeated, view)) == {"m3": "[the same output as further down, in m5]"}
+    smaller = [*repeated, *shorten(page, [4], 40)]
+    assert shown(with_true_pointers(smaller, view))["m3"] == "[same output as m5, shown in part there]"
+    stubs = Stubs(page)
+    stubs.take(Place(4, 0), "[outdated: a.py was read again in m7; kept as m5]", "read again in m7")
+    outdated = with_true_pointers([*repeated, *stubs.shrinks()], view)
+    assert shown(outdated)["m3"] == "[outdated: a.py was read again in m7; kept as m3]"
 
 
 def test_a_run_before_a_change_is_not_outdated_by_one_after_it_with_another_outcome():

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
+
 import pytest
 
 from clew.compaction.ledger_claims import is_restated, mandatory_content, shorten_claim
@@ -9,9 +12,9 @@ from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.digest import topic_by_wording
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import propose
-from clew.compaction.task import CompactionTask
+from clew.compaction.task import CompactionTask, Keep
 from clew.message import Cite, Message, Role, Trust, text_message
-from tests.compaction_propose.sessions import COUNTER, Living, items, read, spoken, step
+from tests.compaction_propose.sessions import COUNTER, MADE, Living, items, read, spoken, step
 
 
 def test_a_failing_test_is_believed_like_the_tool_that_named_it():
@@ -141,6 +144,34 @@ def test_a_command_does_not_answer_the_report_before_it():
         ]
     )
     assert CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=read(view)).answered is None
+
+
+OPTIONS = "Would you like to:\n1. **Run the tests**\n2. **Start** with the parser\n3. Review it"
+
+
+@pytest.mark.parametrize(
+    ("report", "offer"),
+    [
+        (
+            f"Done.\n\n{OPTIONS}\n\nWhat would you like to do next?",
+            f"{OPTIONS}\n\nWhat would you like to do next?",
+        ),
+        (f"Done.\n\n{OPTIONS}", OPTIONS),
+        (
+            "Done.\n\nTwo ways:\n\n**Option A**: a file.\n\n**Option B**: a table.\n\nWhich one?",
+            "Two ways:\n\n**Option A**: a file.\n\n**Option B**: a table.\n\nWhich one?",
+        ),
+        ("Done.\n\nIt has two parts.\n\nShall I push it?", "Shall I push it?"),
+        ("1. step\n" * 200 + "\nShall I push it?", "Shall I push it?"),
+    ],
+)
+def test_a_short_answer_is_shown_with_the_options_it_chooses_from(report: str, offer: str):
+    view = items(
+        [text_message(Role.USER, "Plan it."), spoken(report), text_message(Role.USER, "1+2"), *FAILED]
+    )
+    task = CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=read(view))
+    assert task.answered is not None
+    assert task.answered.text == offer
 
 
 def test_a_call_that_the_user_refused_is_told_until_it_is_made():
@@ -336,3 +367,20 @@ def test_a_command_that_the_shell_could_not_read_is_no_failure_of_the_work(outpu
     view = items([text_message(Role.USER, "Fix it."), *failed])
     claims = mandatory_content(read(view), view).claims
     assert any(one.kind is ClaimKind.ERROR for one in claims) is is_told
+
+
+def test_a_task_that_keeps_other_messages_knows_what_a_new_one_would_find():
+    asked = text_message(Role.USER, "Port the reports to v2. Never push to main.")
+    living = Living([asked, spoken("We use sqlite because it needs no server.")])
+    living.go_on(MADE)
+    task = living.situation(2_000)
+    derived = [name for name, value in vars(CompactionTask).items() if isinstance(value, cached_property)]
+    for name in derived:
+        getattr(task, name)
+    sizes = [7] * len(task.view)
+    twin, new = task.with_keep(Keep(3), sizes), replace(task, keep=Keep(3), sizes=sizes)
+    assert (twin.keep, twin.tokens) == (Keep(3), 7 * len(task.view))
+    assert len(derived) > 8
+    assert {name: getattr(twin, name) for name in derived} == {name: getattr(new, name) for name in derived}
+    assert twin.mandatory(task.view[:2]) == new.mandatory(task.view[:2])
+    assert twin.mandatory(()).claims != twin.mandatory(task.view).claims

@@ -344,3 +344,53 @@ def test_a_ban_that_is_reported_as_one_is_no_reversal(strictly: bool):
     source = Wording("Fix the parser. Do not deploy to production.")
     for text in ("The user said not to deploy to production.", "The user asked to fix the parser."):
         assert not reversed_clause(text, [source], strictly=strictly)
+
+
+@pytest.mark.parametrize(
+    ("source", "lie", "honest"),
+    [
+        (
+            "The tests in tests/test_app.py fail on Windows.",
+            "tests/test_app.py is green on Windows",
+            "tests/test_app.py is red on Windows",
+        ),
+        (
+            "We chose Postgres because of its JSON columns.",
+            "Postgres was rejected because of its JSON columns",
+            "Postgres was picked because of its JSON columns",
+        ),
+        (
+            "We chose Postgres over MySQL because of its JSON columns.",
+            "chose MySQL over Postgres because of its JSON columns",
+            "Postgres over MySQL because of its JSON columns",
+        ),
+        (
+            "Only Maria may approve the release.",
+            "Anyone may approve the release, not only Maria",
+            "approval of the release: Maria only may",
+        ),
+        (
+            "The cache is enabled for the login page.",
+            "the login page has its cache turned off",
+            "the login page has its cache turned on",
+        ),
+        (
+            "Run the backup before the migration of the users table.",
+            "run the backup after the migration of the users table",
+            "backup prior to the migration of the users table",
+        ),
+        (
+            "The import of the users table did not succeed on the staging host.",
+            "the import of the users table succeeded on the staging host",
+            "the import of the users table failed on the staging host",
+        ),
+    ],
+)
+def test_a_verdict_that_is_turned_round_in_other_words_is_caught(source: str, lie: str, honest: str):
+    assert is_caught(ClaimKind.FACT, lie, source)
+    assert not is_caught(ClaimKind.FACT, honest, source)
+
+
+def test_a_claim_is_not_turned_if_one_sentence_of_its_source_agrees_with_it():
+    source = "The tests in tests/test_app.py failed on Windows. After the fix the tests pass on Windows."
+    assert not is_caught(ClaimKind.FACT, "the tests in tests/test_app.py pass on Windows", source)

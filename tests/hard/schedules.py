@@ -291,9 +291,9 @@ def _check_effects(store: TurnStore, people: Sequence[Person]) -> None:
             replay = Replay(store, CTX, counter_for(UNKNOWN))
             for earlier in store.read(CTX, until=stored.seq):
                 if earlier.event.kind != "rules":
-                    replay.take(earlier)
+                    replay.apply_event(earlier)
         else:
-            replay.take(stored)
+            replay.apply_event(stored)
         if stored.seq in wanted:
             kind, has_effect = wanted.pop(stored.seq)
             assert has_effect(replay), f"{kind} (event {stored.seq}) was acknowledged and has no effect"

@@ -13,7 +13,7 @@ from clew.errors import BudgetExceeded
 from clew.log.store import SqliteStore
 from clew.message import Role, text_message
 from clew.session import Session
-from clew.session.replay import SAVE_EVERY_AT_MOST
+from clew.session.snapshot import SAVE_EVERY_AT_MOST
 from tests.conftest import tries
 from tests.session.talk import talk
 

@@ -161,3 +161,24 @@ def test_of_too_many_approvals_the_oldest_are_let_go(monkeypatch):
     monkeypatch.setattr(approvals_module, "MOST", 4)
     talk = [message for n in range(6) for message in (assistant(f"Shall I do {n}?"), user("yes"))]
     assert [what for what, _, _ in answers(talk)] == [f"Shall I do {n}?" for n in (2, 3, 4, 5)]
+
+
+STEPS = "Here is the plan:\n1. Convert the alpha module\n2. Convert the bravo module\n3. Convert the mailer"
+
+
+def test_a_plan_in_words_that_the_user_agreed_to_is_kept_whole():
+    found = ledger_of(user("Convert the modules."), assistant(f"{STEPS}\n\nShall I start?"), user("Yes."))
+    assert found.plan is not None
+    assert found.plan.plan == STEPS
+
+
+@pytest.mark.parametrize("answer", ["No, not yet.", "Why the mailer?"])
+def test_a_plan_in_words_that_the_user_did_not_agree_to_is_none(answer):
+    found = ledger_of(user("Convert the modules."), assistant(f"{STEPS}\n\nShall I start?"), user(answer))
+    assert found.plan is None
+
+
+def test_a_list_of_findings_is_no_plan():
+    findings = "I found:\n1. a leak\n2. a race\n3. a typo\n\nShall I fix them?"
+    found = ledger_of(user("Look at the pool."), assistant(findings), user("Yes."))
+    assert found.plan is None

@@ -17,6 +17,7 @@ from clew.rules import find
 from clew.rules.active import MOST_NEAR, ActiveRules
 from clew.rules.subject import Subject
 from clew.transcripts import load, open_source
+from tests.ledger.sessions import did, items
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "sphinx-9229.traj.json.zst"
 
@@ -164,3 +165,9 @@ def test_messages_in_blocks_are_read_as_one_by_one():
     for item in items:
         one_by_one.add(item)
     assert ledger_of(*items).to_json() == one_by_one.to_json()
+
+
+def test_the_lines_of_a_plan_are_all_listed_up_to_sixty():
+    rows = [{"content": f"convert module {n}", "status": "pending"} for n in range(40)]
+    ledger = ledger_of(*items(*did("TodoWrite", {"todos": rows})))
+    assert [loop.text for loop in ledger.loops.collapsed] == [row["content"] for row in rows]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clew.ledger import unfinished
 from clew.ledger.kinds import VALUE_CHUNKS, WORD, classify, may_hold_values
-from clew.rules.evidence import is_silent, may_matter
-from clew.rules.prefilter import Chunks
+from clew.rules.prefilter import Chunks, is_silent, may_matter
 
 WORDS = st.sampled_from(
     [
@@ -53,3 +53,28 @@ def test_a_text_without_the_mark_of_values_holds_none(text):
 @given(TEXTS)
 def test_a_text_of_chunks_that_cannot_matter_is_silent(text):
     assert any(map(may_matter, text.split())) or is_silent(text)
+
+
+UNDONE = """
+I haven't has not have’t didn't did not yet started begun done finished complete implemented ported in place
+got to start manage to is isn't are not still outstanding remains missing working on it in progress this is
+nothing has been was can't cannot be half-way halfway through partially only three so far 5 to go of the
+remain needs left remaining tasks next, I'll I will do the rest others blocked couldn’t unable able HALF
+seven twelve 3/4 files are added half of them out
+""".split()  # noqa: SIM905
+
+
+@given(st.lists(st.sampled_from(UNDONE), max_size=12).map(" ".join))
+def test_a_clause_without_signs_says_nothing_of_undone_work(clause):
+    def has(signs: tuple[str, ...]) -> bool:
+        return any(sign in clause.lower() for sign in signs)
+
+    assert has(unfinished._NOT_COUNTS) or not unfinished._NOT_DONE.search(clause)
+    counted = unfinished._PART_OF.search(clause) or unfinished._HALF.search(clause)
+    assert has(unfinished._COUNTS) or not counted
+
+
+def test_a_count_of_what_is_done_is_read_in_each_of_its_forms():
+    for clause in ("Ported 3 of 5 files", "Added 3/5 files", "Ported half of them", "I haven't started"):
+        assert unfinished.divided(f"{clause}.").not_done == f"{clause}."
+    assert not unfinished.divided("I ported all files in src/app.").not_done

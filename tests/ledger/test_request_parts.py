@@ -8,7 +8,7 @@ from clew.ledger import Closed, Ledger, LoopKind
 from clew.ledger.loop import LATER
 from clew.ledger.request_parts import request_parts
 from clew.message import Cite, Item
-from tests.ledger.sessions import assistant, call, citations, did, items, ledger_of, user
+from tests.ledger.sessions import assistant, call, citations, did, items, ledger_of, ran, user
 
 OF_THE_USER = (LoopKind.REQUEST, LoopKind.QUESTION)
 BOTH = user("Implement login, then logout.")
@@ -441,3 +441,58 @@ def test_of_several_questions_those_that_an_answer_does_not_speak_of_stay_open(r
 )
 def test_a_question_that_asks_nothing_or_gets_a_no_is_not_left_out(asked, report):
     assert open_of_the_user(user(asked), assistant(report)) == []
+
+
+PADDING = " ".join(f"I read part {n} of the code and noted how its pieces fit together." for n in range(8))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("Port the service to asyncio.", "I ran out of context, remaining: the mailer and the scheduler."),
+        ("Make the export work on Windows.", "I could not get the path handling to work."),
+        ("Fix the failing upload tests.", "test_upload_large is still failing with a timeout."),
+        ("Migrate the handlers.", "Remaining:\n- billing\n- webhooks"),
+        ("Add a cache to the client.", "The cache does not work yet."),
+    ],
+)
+def test_a_long_report_that_says_the_work_is_unfinished_closes_nothing(asked, said):
+    reply = assistant(f"{PADDING}\n\n{said}\n\n{PADDING}")
+    found = ledger_of(user(asked), reply, OTHER)
+    left = [loop for loop in found.loops.open if loop.kind is LoopKind.LEFT]
+    assert [loop.text for loop in left] == [said]
+    assert asked in [loop.text for loop in found.loops.open]
+    (part,) = reply.parts
+    assert part.text[left[0].source.start : left[0].source.end] == said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Two unrelated tests still fail.",
+        "At first I could not get the path handling to work, which a retry solved.",
+        "If it still fails, clear the cache.",
+        "Every one of the 19 tools is covered.",
+        "Remaining work: none.",
+        '```\nraise Error("I could not open the file; it still fails")\n```',
+        "I could not run the tests on Windows here.",
+    ],
+)
+def test_a_long_report_on_finished_work_leaves_nothing_open(said):
+    found = ledger_of(user("Add the flag."), assistant(f"{PADDING}\n\n{said}\n\nThe flag is added."), OTHER)
+    assert [loop.text for loop in found.loops.open] == [OTHER.text]
+
+
+def test_what_a_long_report_leaves_is_closed_by_a_later_one_or_by_tests_that_pass():
+    first = [user("Port the handlers."), assistant(f"{PADDING} The billing webhook tests still fail.")]
+    later = assistant("The billing webhook is ported, and its tests pass.")
+    kinds = [loop.kind for loop in ledger_of(*first, OTHER).loops.open]
+    assert LoopKind.LEFT in kinds
+    for end in ([OTHER, later, user("Thanks.")], [OTHER, *ran("pytest -q", "12 passed in 0.1s")]):
+        assert LoopKind.LEFT not in [loop.kind for loop in ledger_of(*first, *end).loops.open]
+
+
+def test_what_a_long_answer_says_of_unfinished_code_is_no_open_work():
+    reply = assistant(f"{PADDING} The deploy step is not implemented yet.")
+    found = ledger_of(user("Explain what this project does."), reply, OTHER)
+    assert [loop.text for loop in found.loops.open] == [OTHER.text]

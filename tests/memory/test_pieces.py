@@ -18,7 +18,7 @@ from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.indexing import LARGE, LARGE_PIECE, OVERLAP, PIECE
 from clew.memory.question import understand
 from clew.memory.scope import InView
-from clew.memory.search import Hit, MatchInfo
+from clew.memory.search import MatchInfo, SearchHit
 from clew.memory.selection import is_echo
 from clew.memory.terms import Trait, joined_terms, name_terms
 from clew.message import Role, Trust, text_message
@@ -130,7 +130,7 @@ def test_long_runs_of_marks_and_spaces_are_indexed_in_linear_time(repeated):
     entry = Entry(ref="m1", session="s", time=AT, role="user", trust=Trust.USER, text=text)
     begin = time.process_time()
     analyse(entry)
-    is_echo(frozenset(), Hit(entry, 1, 1.0, MatchInfo()))
+    is_echo(frozenset(), SearchHit(entry, 1, 1.0, MatchInfo()))
     assert time.process_time() - begin < 0.5  # 8,000 spaces took minutes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -350,6 +351,51 @@ def test_what_is_left_out_is_named_and_utf16_is_read(index: SqliteIndex, root: P
     done = update_index(index, "w", root, Manifest(str(root)))
     assert done.left_out == (("data.md", "not text, or unreadable"), ("long.md", "larger than 1 MB"))
     assert best(index, "what is the tower called osprey")[0] == "wide.md#Wide:1-3"
+
+
+def test_files_that_are_never_read_are_named_with_the_reason(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("handbook.pdf", *(f"plot{n}.png" for n in range(8))):
+        (root / name).write_bytes(b"%PDF\0")
+    (root / "NOTES").write_text("no suffix")
+    (root / "elsewhere.md").symlink_to("/etc/hostname")
+    run = _chat_of(root, monkeypatch, capsys)
+    shown = run("knowledge", "index", ".")
+    assert "left out: handbook.pdf (.pdf files are not read)" in shown
+    assert "plot4.png and 3 more files (.png files are not read)" in shown
+    assert "left out: NOTES (files without a suffix are not read)" in shown
+    assert "left out: elsewhere.md (links are not followed)" in shown
+    (root / os.fsdecode(b"caf\xe9.md")).write_text("# Menu\n")
+    listed = json.loads(run("knowledge", "index", ".", "--json"))["left_out"]
+    assert len(listed) == 12
+    assert {"path": "plot7.png", "why": ".png files are not read"} in listed
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("# Use MySQL\n\nSuperseded by [0012](0012.md).\n", "superseded"),
+        ("# Use MySQL\n\n**Status:** Deprecated, see 0012\n", "deprecated"),
+        ("# Use MySQL\n\nStatus: superseded\n", "superseded"),
+        ("# Use MySQL\n\n" + "Text.\n\n" * 14 + "## Status\n\nSuperseded by ADR-12\n", "superseded"),
+        ("# Use MySQL\n\n> **Deprecated**: use Postgres.\n", "deprecated"),
+        ("# Deploy by hand (deprecated)\n\nText.\n", "deprecated"),
+        ("# Use MySQL\n\nThis document is now obsolete.\n", "obsolete"),
+        ("---\nstatus: superseded by 0012\n---\n# Use MySQL\n", "superseded by 0012"),
+        ("# Changes\n\n## 2.0\n\n### Deprecated\n\n- The old API.\n", ""),
+        ("# Flags\n\nDeprecated flags are listed below. Status: see each.\n", ""),
+        ("# Use Postgres\n\nStatus: accepted. It has superseded MySQL.\n", ""),
+        ("# Rules\n\nArchived mails stay for a year. This page lists obsolete files.\n", ""),
+        ("# Long\n\n" + "Text.\n\n" * 30 + "Superseded by nothing.\n", ""),
+    ],
+)
+def test_a_document_says_in_its_first_lines_that_it_is_outdated(
+    index: SqliteIndex, root: Path, text: str, status: str
+) -> None:
+    (root / "old.md").write_text(text)
+    document = update_index(index, "w", root, Manifest(str(root))).manifest.documents["old.md"]
+    assert (document.status, document.is_outdated) == (status, bool(status))
 
 
 def _chat_of(root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Ran:

@@ -21,9 +21,9 @@ from clew.rules import (
     Strength,
     find_candidates,
 )
-from clew.rules.evidence import is_silent
-from clew.rules.find import binding_sentences, rule_sentences
+from clew.rules.find import binding_sentences, candidates_in, rule_sentences
 from clew.rules.pasted import LONG
+from clew.rules.prefilter import is_silent
 from clew.rules.words import model
 
 
@@ -555,3 +555,18 @@ def test_what_a_tool_put_beside_a_persons_words_is_no_rule(text: str):
 def test_words_with_tags_in_them_are_words():
     text = "Never wrap <Button> in a <div>, it breaks the layout."
     assert [found.quote for found in find_candidates(text_message(Role.USER, text))] == [text]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "paths"),
+    [
+        ("Never touch .env* or config.*.", (".env*", "config.*")),
+        ("Do not edit *.lock files.", ("*.lock",)),
+        ("Don't modify test_*.py.", ("test_*.py",)),
+        ("Never *ever* push to main.", ()),
+        ("Never write 2 * 3 in prices.", ()),
+    ],
+)
+def test_a_glob_without_quotes_is_a_path(sentence, paths):
+    (rule,) = candidates_in(sentence, Trust.USER)
+    assert rule.scope.paths == paths

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from importlib import resources
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 from clew.ledger import Ledger
 from clew.message import Item, Message, Role, Text, Trust, text_message
 from clew.rules import Force, find, find_candidates
+from clew.rules.force_tables import pattern
 from clew.rules.rule import RuleStatus
 
 STANDING = (
@@ -489,3 +493,13 @@ def test_an_order_for_every_answer_is_a_rule(text: str):
 )
 def test_an_order_about_replies_of_a_product_is_no_rule(text: str):
     assert not find(text_message(Role.USER, text))
+
+
+def test_every_pattern_matches_the_examples_in_its_comment():
+    table = resources.files("clew.rules").joinpath("data/force.toml").read_text("utf-8")
+    for comment, name in re.findall(r"((?:#[^\n]*\n)+)(\w+) = '''", table):
+        plain = re.sub(r"\n# |[()]", " ", comment) if name != "smiley" else comment
+        examples = [" ".join(example.split()) for example in re.findall(r'"([^"]+)"', plain)]
+        assert examples, name
+        for example in examples:
+            assert pattern(name).search(example), (name, example)

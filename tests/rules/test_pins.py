@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from clew.errors import NotFound
@@ -179,3 +181,17 @@ def test_a_pin_that_is_not_there_is_an_error():
         ledger_of().pins.revoke("p9")
     with pytest.raises(NotFound, match="no rule p9: the ids of rules begin with p1"):
         ledger_of(user(RULE)).pins.revoke("p9")
+
+
+def test_finding_a_rule_by_its_place_does_not_depend_on_how_many_there_are():
+    def seconds(rules: int) -> float:
+        ledger = Ledger()
+        texts = (f"Never touch the folder src/part{n}/." for n in range(rules))
+        ledger.extend([Item(f"m{n + 1}", text_message(Role.USER, text)) for n, text in enumerate(texts)])
+        near = [pin.ref._replace(source=Cite(pin.source.message, 0, 3, 9)) for pin in ledger.pins.all[:200]]
+        started = process_time()
+        found = [ledger.pins.match(ref) for ref in near for _ in range(5)]
+        assert all(found)
+        return process_time() - started
+
+    assert min(seconds(2_000) for _ in range(2)) < 4 * min(seconds(200) for _ in range(2)) + 0.01

@@ -40,6 +40,29 @@ def test_a_password_after_a_colon_may_contain_an_ampersand(text: str) -> None:
     assert "&" not in mask(text, KEY).text
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: required",
+        "password: string",
+        "password: tenletters",
+        "password=newUserPasswordHash",
+        "password: getUserInputAsString",
+        "pass: TestParserReads12",
+        "PASS: TestHTTPServerTimesOut",
+        "pass: 12 of 12",
+        "username: string\npassword: undefined",
+        "user: bob\npassword: required",
+        "username: admin\npassword: optional",
+        "{ user: name, password: plaintext }",
+        "password: lengthCheck",
+        "pwd=/home/user/project",
+    ],
+)
+def test_a_word_behind_password_is_not_taken_for_one(text: str) -> None:
+    assert mask(text, KEY).text == text
+
+
 def test_a_name_may_end_in_two_words() -> None:
     key = hashlib.sha256(b"a key of Rails").hexdigest()
     assert key not in mask(f"SECRET_KEY_BASE={key}", KEY).text

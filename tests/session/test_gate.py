@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from clew.errors import BudgetExceeded, ClewError
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Request, Session
+from clew.session.fit import budget_event
 from clew.testing import good_summariser
 
 SAME = "\n".join(f"{n}: the same listing of the same folder" for n in range(120))
@@ -52,6 +54,21 @@ def test_without_repetitions_a_digest_is_made_and_reported_as_that():
     fitted = session.fit(auto=True)
     assert fitted.ran is (CostMove.SUMMARISE if fitted.compaction.digest else CostMove.PRUNE)
     assert event(session)["choice"]["ran"] == fitted.ran.value
+    assert bool(fitted.why_otherwise) is (fitted.choice.move is not fitted.ran)
+    assert event(session)["choice"].get("why_otherwise", "") == fitted.why_otherwise
+
+
+def test_a_choice_that_is_not_what_ran_is_explained_in_the_event():
+    session = session_of([SAME] * 40, 40_000)
+    fitted = session.fit(auto=True)
+    other = replace(fitted, choice=replace(fitted.choice, move=CostMove.SUMMARISE))
+    assert fitted.why_otherwise == ""
+    assert "why_otherwise" not in event(session)["choice"]
+    said = budget_event(other, {}).body["choice"]
+    assert (said["move"], said["ran"]) == ("summarise", "prune")
+    assert said["why_otherwise"] == "pruning alone reached the size, so no digest was needed"
+    waiting = replace(other, compaction=None, refused="nothing could be made smaller")
+    assert waiting.why_otherwise == "nothing could be made smaller"
 
 
 @pytest.mark.parametrize(("made", "age"), [(1, 5), (1, 4_000), (200, 5)])

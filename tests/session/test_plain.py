@@ -451,3 +451,30 @@ def test_a_newest_result_that_takes_most_of_the_window_is_shortened_before_the_m
 def test_a_newest_result_that_leaves_room_is_left_as_it_is():
     given = with_giant(0.35, 60_000)
     assert clew.compact(given, 60_000).messages == given
+
+
+@pytest.mark.parametrize("tokens", [6_000, 3_000, 1_500])
+@pytest.mark.parametrize(
+    "failure",
+    ["The nightly job failed with exit code 137.", "3 tests still fail.", "I could not reproduce the crash."],
+)
+def test_a_failure_in_a_long_report_stays_in_the_view_or_is_named_as_lost(tokens, failure):
+    plain = " ".join(
+        f"The module number {n} has an ordinary description that says little." for n in range(80)
+    )
+    messages = [{"role": "user", "content": "Look around."}]
+    for n in range(30):
+        call = {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"path": f"src/x{n}.py"}}
+        text = "\n".join(f"def f_{n}_{i}(a): return a * {i}" for i in range(60))
+        messages += [
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{n}", "content": text}]},
+        ]
+        if n == 27:
+            messages += [
+                {"role": "assistant", "content": f"{plain} {failure} {plain}"},
+                {"role": "user", "content": "go on"},
+            ]
+    fitted = clew.compact(messages, target_tokens=tokens)
+    lost = [one.text for one in fitted.checked.lost] if fitted.checked else []
+    assert failure in str(fitted.messages) or failure in lost

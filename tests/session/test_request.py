@@ -209,11 +209,17 @@ def test_a_compaction_that_makes_nothing_smaller_raises_once_the_request_does_no
     assert due
     assert all("nothing could be made smaller" in one.refused for one in due)
     assert all(Fill.of(one.budget.allotment).fits for one in due)
-    assert len(raised) == 2
-    assert all("nothing could be made smaller: revoke or shorten rules" in error for error in raised)
-    stopped = fitted[len(due) :]
-    assert stopped
-    assert all(isinstance(one.verdict, Stop) and not one.verdict.fits for one in stopped)
+    assert fitted == due
+    assert len(raised) == 6 - len(due) > 2
+    assert all("nothing could be made smaller: revoke or shorten rules" in error for error in raised[:2])
+    stop = session.fit().verdict
+    assert isinstance(stop, Stop)
+    assert not stop.fits
+    assert raised[2:]
+    with pytest.raises(BudgetExceeded, match="failed 3 times in a row"):
+        session.fit(auto=True)
+    with pytest.raises(BudgetExceeded, match="failed 3 times in a row"):
+        session.request(auto=True)
 
 
 # Usage -----------------------------------------------------------------------------------------------

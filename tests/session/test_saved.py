@@ -8,7 +8,7 @@ from clew.log.protocol import Ctx, Head, Snapshots
 from clew.log.store import MemoryStore, SqliteStore
 from clew.message import Role, text_message
 from clew.session import Session
-from clew.session.replay import SAVE_EVERY, _save_interval
+from clew.session.snapshot import SAVE_EVERY, save_interval
 from clew.transcripts import load, open_source
 from tests.conftest import ROOT
 from tests.session.talk import talk
@@ -143,7 +143,7 @@ def test_a_session_imported_without_a_snapshot_gets_one_when_it_is_opened(store)
     ("seq", "interval"), [(1, 100), (6_399, 100), (6_400, 200), (10_000, 200), (10**6, 5_000)]
 )
 def test_snapshots_are_rarer_in_longer_sessions(seq, interval):
-    assert _save_interval(seq) == interval
+    assert save_interval(seq) == interval
 
 
 def test_a_compaction_from_a_snapshot_is_the_one_from_the_whole_log(store):

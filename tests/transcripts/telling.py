@@ -78,5 +78,11 @@ SUMMARIES = (
     "<state_snapshot>\n<key_knowledge>\nRULES\n</key_knowledge>\n</state_snapshot>",
     "<summary>\nRULES\n</summary>",
     "Here is a summary of the conversation to date:\n\nRULES",
+    "Conversation summary:\nThe user asked for a parser.\nRULES",
+    "[compacted history]\nRULES",
+    "Previous conversation (summarized):\nRULES",
+    "Context from earlier:\n- The user said to hurry.\nRULES",
+    "## Summary of the previous session\n\nThe agent fixed the parser.\nRULES",
+    "<conversation_summary>\nUser wants a parser.\nRULES\n</conversation_summary>",
 )
-"""Summaries of Claude Code (two wordings), Codex, Gemini CLI, Anthropic's SDKs and LangChain."""
+"""Summaries of Claude Code (two wordings), Codex, Gemini CLI, Anthropic's SDKs and LangChain; then others."""

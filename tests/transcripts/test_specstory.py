@@ -204,3 +204,19 @@ Always push to main.
 </details></think>
 """
     assert [one.split(": ", 1)[0].split()[1] for one in told(body)] == ["assistant"]
+
+
+def test_an_edit_of_which_only_the_result_is_recorded_has_no_arguments():
+    body = """_**Agent (m 2026-08-01 10:00:02Z)**_
+
+<tool-use data-tool-type="write" data-tool-name="Edit"><details>
+<summary>Tool use: **Edit**</summary>
+
+```text
+The file /a.py has been updated successfully.
+```
+</details></tool-use>
+"""
+    call, result = (entry.message for entry in list(read(open_source((HEAD + body).encode())))[1:])
+    assert [one.arguments for one in call.calls] == [{}]
+    assert [one.text for one in result.results] == ["The file /a.py has been updated successfully."]

@@ -21,6 +21,7 @@ from clew.budget.cost import (
     requests_to_come,
     undo_price,
 )
+from clew.budget.levels import Fill, Levels, levels_for
 from clew.budget.policy import (
     DEFAULT,
     EARLY,
@@ -49,18 +50,7 @@ from clew.budget.signals import (
     Trigger,
 )
 from clew.budget.state import FRESH, Breaker, Lease, ResultSizes, Stance, State
-from clew.budget.verdict import (
-    Calm,
-    Compact,
-    Fill,
-    Levels,
-    Stop,
-    TokenBudget,
-    Verdict,
-    Warn,
-    judge,
-    levels_for,
-)
+from clew.budget.verdict import Calm, Compact, Stop, TokenBudget, Verdict, Warn, judge
 
 __all__ = [
     "DEFAULT", "EARLY", "FIVE_MINUTES", "FIXED", "FRESH", "HOUR", "Allotment", "Asker", "Breaker",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clew.budget import Calm
+from clew.budget import Cache, Calm
 from clew.chat.events import ChatWarning, CommandOutput, Turn
 from clew.chat.loop import Chat
 from clew.chat.reports import budget_lines, compaction_notice, context_lines, stats_lines, stats_of
@@ -14,7 +14,8 @@ from clew.memory.notes.rules import key_of
 from clew.message.text import one_line
 from clew.request.diagnostics import context_budget, context_snapshot, list_contributors, trace_summaries
 from clew.session import Compaction
-from clew.session.compact_session import split_range
+from clew.session.gauge import undo_price_of
+from clew.session.message_range import split_range
 
 
 def compact(chat: Chat, words: str) -> Turn:
@@ -61,13 +62,15 @@ def undo(chat: Chat, words: str) -> Turn:
     """Undo compactions."""
     if chat.session.is_off_here:  # the chat records nothing of compactions, and shows none
         raise InputError("compaction is switched off: every message is in view", _how_to_switch_on(chat))
-    before = chat.session.tokens
+    before, view = chat.session.tokens, chat.session.view()
     undone = chat.session.undo(number(words, 1))
+    cache = Cache(chat.session.gauge.model, chat.cache_age_seconds)
+    price = undo_price_of(view, chat.session.view(), chat.session.counter, cache)
     names = ", ".join(compaction.name for compaction in undone)
     back = f"{before:,} → {chat.session.tokens:,} tokens"
     left = [compaction.name for compaction in chat.session.trace()]
     now = f"still in force: {', '.join(left)}" if left else "every message is in view again"
-    yield CommandOutput(f"undone: {names}; {back}, {now}")
+    yield CommandOutput(f"undone: {names}; {back}, {now}\n  cache: {price}")
 
 
 def number(words: str, default: int) -> int:

@@ -29,7 +29,7 @@ from clew.request.progress_log import checkpoints, progress_piece
 from clew.request.prompt_cache import CacheConditions, Call, RequestLayout, layout_of
 from clew.request.sections import ORGANIZATION, PLAN, Piece
 from clew.session import Compaction, FitResult, Request, Session
-from clew.session.compact_session import split_range
+from clew.session.message_range import split_range
 from clew.session.request import is_first_request
 
 

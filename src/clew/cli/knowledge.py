@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -22,12 +22,12 @@ from clew.memory.documents import (
 )
 from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
 from clew.memory.documents.split import REFERENCE, title_of
-from clew.memory.search import Hit, Query
+from clew.memory.search import Query, SearchHit
 from clew.settings import clew_home
 
 ADVICE = "`clew knowledge index DIR` indexes a folder"
-MOST_NAMED = 20
-"""Files that are left out and named."""
+MOST_NAMED = 5
+"""Files that are left out for the same reason and named; ``--json`` names all of them."""
 
 
 def run(args: argparse.Namespace, term: Terminal) -> int:
@@ -54,11 +54,19 @@ def _index(args: argparse.Namespace, term: Terminal) -> int:
         parts = ((update.added, "new"), (update.changed, "changed"), (update.gone, "gone"))
         news = ", ".join(f"{len(some)} {word}" for some, word in parts if some) or "nothing new"
         term.say(printable(f"{root}: {news}, {count(total, 'document')} in all"))
-        for path, why in update.left_out[:MOST_NAMED]:
-            term.note(printable(f"⚠ left out: {path} ({why})"))
-        if (more := len(update.left_out) - MOST_NAMED) > 0:
-            term.note(f"⚠ left out: {count(more, 'more file')}")
+        for line in _left_out(update.left_out):
+            term.note(printable(f"⚠ left out: {line}"))
     return 0
+
+
+def _left_out(files: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield a line for each reason to leave files out, with the first of them by name."""
+    by_reason: dict[str, list[str]] = {}
+    for path, why in files:
+        by_reason.setdefault(why, []).append(path)
+    for why, paths in by_reason.items():
+        more = f" and {count(len(paths) - MOST_NAMED, 'more file')}" if len(paths) > MOST_NAMED else ""
+        yield f"{', '.join(paths[:MOST_NAMED])}{more} ({why})"
 
 
 def _list(args: argparse.Namespace, term: Terminal) -> int:
@@ -124,7 +132,7 @@ def _search(args: argparse.Namespace, term: Terminal) -> int:
     return 0 if hits else 1
 
 
-def _hit_json(hit: Hit) -> dict[str, object]:
+def _hit_json(hit: SearchHit) -> dict[str, object]:
     entry = hit.entry
     return {
         "ref": entry.ref,

@@ -17,7 +17,7 @@ from clew.memory.index.protocol import Embedder, EntryKind, Filters, Index, Vect
 from clew.memory.memory import why_outdated
 from clew.memory.references import ADVICE as LOOK
 from clew.memory.scope import SearchScope, project_at
-from clew.memory.search import Hit
+from clew.memory.search import SearchHit
 from clew.memory.selection import excerpt_start, reasons
 from clew.message import Json, JsonObject, Role, Trust
 from clew.message.codec import TRUST_BY_LABEL
@@ -115,7 +115,7 @@ def _bar(term: Terminal, what: str) -> Iterator[Callable[[int, int], None]]:
 # Output ----------------------------------------------------------------------------------------------
 
 
-def _print_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: list[Hit]) -> int:
+def _print_hits(args: argparse.Namespace, term: Terminal, memory: Memory, hits: list[SearchHit]) -> int:
     if args.json:
         listed: list[Json] = [_hit_to_json(memory, hit) for hit in hits]
         term.write_json(listed)
@@ -145,7 +145,7 @@ def _unknown_roles(roles: Sequence[str]) -> str:
     return f"; there is no role {', '.join(unknown)}: there are {', '.join(ROLES)}" if unknown else ""
 
 
-def _hit_to_json(memory: Memory, hit: Hit) -> JsonObject:
+def _hit_to_json(memory: Memory, hit: SearchHit) -> JsonObject:
     entry, why = hit.entry, hit.why
     return {
         "ref": memory.ref(entry),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
@@ -100,6 +100,33 @@ class MandatoryContent:
     """Active rules that a line of the claims stands for, because there is no room for their words."""
 
 
+@dataclass(frozen=True, slots=True)
+class LedgerContent:
+    """All that a ledger has for a digest, whatever the digest covers."""
+
+    content: MandatoryContent
+    """With every claim."""
+    repeated: frozenset[int]
+    """The indices of the claims that every digest repeats; others only if their source leaves the view."""
+
+    def of_span(
+        self,
+        span: Sequence[Item],
+        shown: tuple[str, Digest] | None = None,
+        unseen: Collection[str] = (),
+    ) -> MandatoryContent:
+        """Return the mandatory content of a digest of this span; see ``mandatory_content``."""
+        dropped_ids = {*unseen, *(item.id for item in span)}
+        if shown is not None and shown[0] in dropped_ids:
+            dropped_ids.update(shown[1].covers)
+        claims = tuple(
+            claim
+            for number, claim in enumerate(self.content.claims)
+            if number in self.repeated or _leaves(claim, dropped_ids)
+        )
+        return replace(self.content, claims=claims)
+
+
 def mandatory_content(
     ledger: Ledger,
     span: Sequence[Item],
@@ -113,31 +140,33 @@ def mandatory_content(
     ``shown`` is the digest in the view with the id of its message: if that is in the span, all that it covers
     leaves the view too. ``unseen`` are messages that left it before, without a digest.
     """
-    dropped_ids = {*unseen, *(item.id for item in span)}
-    if shown is not None and shown[0] in dropped_ids:
-        dropped_ids.update(shown[1].covers)
-    claims = [
-        *_goal(ledger),
-        *_open(ledger),
-        *_fact_claims(ledger),
-        *(claim for claim in _early_words(ledger) if _leaves(claim, dropped_ids)),
-        *_changed_files(ledger),
-        *_last_run(ledger),
-        *_last_check(ledger),
-        *(claim for claim in _deleted_again(ledger) if _leaves(claim, dropped_ids)),
-        *(claim for claim in _ended_rule_claims(ledger) if _leaves(claim, dropped_ids)),
-        *(claim for claim in _plan(ledger) if _leaves(claim, dropped_ids)),
-        *(claim for claim in _refusals(ledger) if _leaves(claim, dropped_ids)),
-        *(claim for claim in _failures(ledger) if _leaves(claim, dropped_ids)),
-        *(claim for claim in _decisions(ledger) if _leaves(claim, dropped_ids)),
-        *(claim for claim in _looked_at(ledger) if _leaves(claim, dropped_ids)),
-    ]
-    return MandatoryContent(
-        tuple(_pins(ledger)),
-        tuple(claims),
-        tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in ledger.loops.collapsed),
-        tuple(LedgerEntry(decision.id, decision.quote, decision.source) for decision in ledger.decisions),
-        tuple(_past_goals(ledger)),
+    return ledger_content(ledger).of_span(span, shown, unseen)
+
+
+def ledger_content(ledger: Ledger) -> LedgerContent:
+    """Return what a ledger has for any digest, most important first."""
+    first = [*_goal(ledger), *_open(ledger), *_fact_claims(ledger)]
+    early = [*_early_words(ledger)]
+    state = [*_changed_files(ledger), *_last_run(ledger), *_last_check(ledger)]
+    rest = (
+        *_deleted_again(ledger),
+        *_ended_rule_claims(ledger),
+        *_plan(ledger),
+        *_refusals(ledger),
+        *_failures(ledger),
+        *_decisions(ledger),
+        *_looked_at(ledger),
+    )
+    before_state = len(first) + len(early)
+    return LedgerContent(
+        MandatoryContent(
+            tuple(_pins(ledger)),
+            (*first, *early, *state, *rest),
+            tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in ledger.loops.collapsed),
+            tuple(LedgerEntry(decision.id, decision.quote, decision.source) for decision in ledger.decisions),
+            tuple(_past_goals(ledger)),
+        ),
+        frozenset((*range(len(first)), *range(before_state, before_state + len(state)))),
     )
 
 

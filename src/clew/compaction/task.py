@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from itertools import takewhile
 
 from clew.budget import Trigger
-from clew.compaction.ledger_claims import MandatoryContent, cited_by, mandatory_content
+from clew.compaction.ledger_claims import LedgerContent, MandatoryContent, cited_by, ledger_content
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.ledger.goal import is_command
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
 from clew.ledger.turns import Turn
 from clew.message import Item, Message, Origin, Role, ToolResult, Trust, fixed_prefix, words
+from clew.message.patterns import lazy_pattern
 from clew.providers import Wire
 from clew.rules.rule import MadeBy
 from clew.tokens import TokenCounter
@@ -25,7 +27,7 @@ MOST_NAMED = 12
 """Turns that the line for collapsed rules cites, oldest first."""
 
 
-SHORT_REQUEST, LONGEST_OFFER = 80, 600
+SHORT_REQUEST, LONGEST_OFFER = 80, 1_000
 """Characters of a request that is shown with the offer it answers, and of that offer; chosen by hand."""
 
 
@@ -94,9 +96,25 @@ class CompactionTask:
         sizes = self.sizes or [self.counter.count(item.message) for item in self.view]
         return sum(sizes)
 
+    def with_keep(self, keep: Keep, sizes: Sequence[int]) -> CompactionTask:
+        """Return the task with other recent messages kept, and the view's sizes as counted.
+
+        What was derived from view and ledger stays known: of all cached properties, only the total number of
+        tokens depends on anything else.
+        """
+        task = replace(self, keep=keep, sizes=sizes)
+        known = {name: value for name, value in self.__dict__.items() if name not in _GIVEN}
+        vars(task).update(known)
+        return task
+
+    @cached_property
+    def _content(self) -> LedgerContent:
+        """What the ledger has for any digest: a plan asks for several spans."""
+        return ledger_content(self.ledger)
+
     def mandatory(self, span: Sequence[Item]) -> MandatoryContent:
         """Return what a digest of this span must contain."""
-        own_content, more = mandatory_content(self.ledger, span, self.shown, self.unseen), self.carried
+        own_content, more = self._content.of_span(span, self.shown, self.unseen), self.carried
         pins, claims = (*more.pins, *own_content.pins), (*more.claims, *own_content.claims)
         collapsed: list[RuleQuote] = []
         if self.rule_tokens is not None:
@@ -189,7 +207,7 @@ class CompactionTask:
         if cite is None or message is None or cite.part >= len(message.parts):
             return None
         text = words(message.parts[cite.part])[cite.start : cite.end].rstrip()
-        start = max(text.rfind("\n\n") + 2, 0) if "\n\n" in text else 0
+        start = _offer_start(text)
         if not 0 < len(text) - start <= LONGEST_OFFER:
             return None
         place = cite._replace(start=cite.start + start, end=cite.start + len(text))
@@ -272,6 +290,34 @@ class CompactionTask:
         return tuple(pin for pin in pins if pin.id not in dropped_ids), [
             pin for pin in pins if pin.id in dropped_ids
         ]
+
+
+_GIVEN = frozenset((*(one.name for one in fields(CompactionTask)), "tokens"))
+"""The attributes of a task that are no values derived from its view and its ledger."""
+
+
+def _offer_start(text: str) -> int:
+    """Return where the offer at the end of a report begins: its last paragraph, with the options above it.
+
+    "Would you like to: 1. … 2. …", then "What next?" as a paragraph of its own: "1" answers both.
+    """
+    starts = [0, *(found.end() for found in _BETWEEN_PARAGRAPHS.finditer(text))]
+    start = starts.pop()
+    for above in reversed(starts):
+        introduces = _OPTION.match(text, start) and text[:start].rstrip().endswith((":", "?"))
+        if len(text) - above > LONGEST_OFFER or not (introduces or _OPTION.search(text, above, start)):
+            break
+        start = above
+    return start
+
+
+_BETWEEN_PARAGRAPHS = lazy_pattern(r"\n[ \t]*\n\s*")
+_OPTION = lazy_pattern(
+    r"^[ \t]*(?:[-*•] )?\**(?:\(?(?:\d{1,2}|[A-Za-z])[.):]\**\s"
+    r"|(?:Option|Approach|Choice|Alternative) (?:\d|[A-Z])\b)",
+    re.MULTILINE,
+)
+"""The beginning of a line with a numbered or lettered option."""
 
 
 def _found_rules(ledger: Ledger) -> list[str]:

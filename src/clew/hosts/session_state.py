@@ -158,7 +158,7 @@ MOST_FAILURES = 3
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
 _MAY_BEGIN_TAG = re.compile(r"[<&\\%]|[^\x00-\x7f]")
 """A text without such a character has no bracket; a hook does not wait for ``escape_tags`` to load."""
-_OPEN_ORDER = {LoopKind.TODO: 0, LoopKind.REQUEST: 1, LoopKind.PROMISE: 2, LoopKind.TEST: 3}
+_OPEN_ORDER = {LoopKind.TODO: 0, LoopKind.REQUEST: 1, LoopKind.LEFT: 2, LoopKind.PROMISE: 3, LoopKind.TEST: 4}
 """The kinds of open work that are shown, the most reliable first."""
 
 

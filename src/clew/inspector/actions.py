@@ -21,7 +21,7 @@ from clew.memory.notes import Category, Draft, NoteScope, note_to_json
 from clew.memory.notes.rules import key_of
 from clew.message import Json, JsonObject, Trust, fixed_prefix, message_number, words
 from clew.session import Compaction, DecidedCompaction
-from clew.session.compact_session import range_in, split_range
+from clew.session.message_range import split_range
 
 LONGEST_TEXT = 20_000
 """Most characters of a text that a page may send."""
@@ -146,7 +146,7 @@ def _redo(handle: OpenSession, fields: Fields) -> JsonObject:
     """Redo an undone compaction: of the same range or to the same size, with the same focus."""
     _require_on(handle)
     past = find(handle, text_of(fields, "name")).compaction
-    messages = range_in(past.plan.reason)
+    messages = past.asked_range
     # The plan's target has the prompt, which ``Session.compact`` does not count.
     target = None if messages else max(1, past.plan.target_tokens - _prompt_tokens(handle))
     done = handle.session.compact(target_tokens=target, focus=past.focus, messages=messages)

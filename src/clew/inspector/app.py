@@ -83,7 +83,7 @@ async def _error_response(_request: Request, error: Exception) -> Response:
 # Read-only views -------------------------------------------------------------------------------------
 
 
-class Query(NamedTuple):
+class QueryString(NamedTuple):
     """The query string of a request: ``first=1&count=40``."""
 
     params: Mapping[str, str]
@@ -100,7 +100,7 @@ class Query(NamedTuple):
         return int(value)
 
 
-_POOL_VIEWS: dict[str, Callable[[SessionPool, Query], JsonObject]] = {
+_POOL_VIEWS: dict[str, Callable[[SessionPool, QueryString], JsonObject]] = {
     "sessions": lambda pool, _: session_list.session_list(pool),
     "computer": lambda pool, _: pool.others.listed() if pool.others else {"sessions": [], "total": 0},
     "losses": lambda pool, query: (
@@ -125,7 +125,7 @@ def _message(handle: OpenSession, number: int) -> JsonObject:
     return found
 
 
-_VIEWS: dict[str, Callable[[SessionPool, OpenSession, Query], JsonObject]] = {
+_VIEWS: dict[str, Callable[[SessionPool, OpenSession, QueryString], JsonObject]] = {
     "session": lambda pool, handle, _: session_list.about_session(pool, handle),
     "size": lambda _pool, handle, _: session_list.size(handle),
     "page": lambda _pool, handle, query: transcript.page(
@@ -165,14 +165,14 @@ _OPENS = frozenset({"expand", "explain", "ledger"})
 
 
 def _pool_route(
-    pool: SessionPool, view: Callable[[SessionPool, Query], JsonObject]
+    pool: SessionPool, view: Callable[[SessionPool, QueryString], JsonObject]
 ) -> Callable[[Request], Response]:
-    return lambda request: RouteAnswer(view(pool, Query(request.query_params)))
+    return lambda request: RouteAnswer(view(pool, QueryString(request.query_params)))
 
 
 def _view_route(pool: SessionPool, name: str) -> Callable[[Request], Response]:
     def answer(request: Request) -> Response:
-        query = Query(request.query_params)
+        query = QueryString(request.query_params)
         session = query.text("session")
         try:
             home = pool.home(session)

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from clew.budget import FRESH, Fill, Region, region_of
-from clew.budget.verdict import levels_for
+from clew.budget.levels import levels_for
 from clew.compaction.plan import Condense, Drop, Operation, Shrink
 from clew.errors import NotFound
 from clew.inspector.message_json import first_words, said_at, speaker
-from clew.inspector.session_pool import OpenSession, ShownMessage
+from clew.inspector.session_pool import MeasuredMessage, OpenSession
 from clew.log import ABOUT, CALL, COMPACTION, MESSAGE, RESUME, TOKEN_BUDGET, TOOL_COMPACTION, Ref
 from clew.message import Item, Json, JsonObject, Message, lowest
 from clew.providers.api import int_or_zero
@@ -200,7 +200,7 @@ def diff(handle: OpenSession, seq: int) -> JsonObject:
     }
 
 
-def _side(shown: Sequence[ShownMessage], unlogged: int) -> JsonObject:
+def _side(shown: Sequence[MeasuredMessage], unlogged: int) -> JsonObject:
     sizes = _by_region(
         [*((region(item.id, item.message), size) for item, _, size in shown), (UNLISTED, unlogged)]
     )
@@ -231,7 +231,7 @@ def _changes(operations: Sequence[Operation]) -> dict[str, _Change]:
 
 
 def _rows(
-    before: Sequence[ShownMessage], after: Mapping[str, ShownMessage], changes: Mapping[str, _Change]
+    before: Sequence[MeasuredMessage], after: Mapping[str, MeasuredMessage], changes: Mapping[str, _Change]
 ) -> Iterator[JsonObject]:
     """Yield one row for each block of either side; a digest before what it replaces."""
     new_digests: set[str] = set()

@@ -23,7 +23,7 @@ LEFT, TOP, BOTTOM = 52, 18, 24
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class _PictureScale:
     """The scales of the picture: from messages and tokens to coordinates."""
 
     first: int
@@ -50,7 +50,7 @@ def growth(line: dict[str, Any]) -> str:
         return ""
     peak = max(sum(region["tokens"][i] for region in regions) for i in range(len(xs)))
     shown_threshold = threshold if peak > threshold / 2 else 0  # far above the curve it would flatten it
-    frame = _Frame(xs[0], xs[-1], max(peak, shown_threshold, 1) * 1.06)  # 6 % of space above
+    frame = _PictureScale(xs[0], xs[-1], max(peak, shown_threshold, 1) * 1.06)  # 6 % of space above
     shapes = [*_layers(frame, xs, regions), *_marks(frame, threshold, line["events"]), *_labels(frame, peak)]
     label = f"tokens that the model saw, from message {xs[0]} to {xs[-1]}"
     legend = " ".join(
@@ -66,7 +66,7 @@ def _css(region: dict[str, Any]) -> str:
     return escape(region["region"]).replace(" ", "-")
 
 
-def _layers(frame: _Frame, xs: Sequence[int], regions: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _layers(frame: _PictureScale, xs: Sequence[int], regions: Sequence[dict[str, Any]]) -> Iterator[str]:
     """Yield one area per region, stacked."""
     below = [0] * len(xs)
     for region in regions:
@@ -76,7 +76,7 @@ def _layers(frame: _Frame, xs: Sequence[int], regions: Sequence[dict[str, Any]])
         below = above
 
 
-def _marks(frame: _Frame, threshold: int, events: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _marks(frame: _PictureScale, threshold: int, events: Sequence[dict[str, Any]]) -> Iterator[str]:
     if threshold < frame.most:
         height = f"{frame.y(threshold):.1f}"
         yield f'<line class="mark" x1="{LEFT}" x2="{WIDTH}" y1="{height}" y2="{height}"/>'
@@ -86,7 +86,7 @@ def _marks(frame: _Frame, threshold: int, events: Sequence[dict[str, Any]]) -> I
         yield f'<text x="{at + 3:.1f}" y="{TOP - 4}">{escape(event["name"] or event["kind"])}</text>'
 
 
-def _labels(frame: _Frame, peak: int) -> Iterator[str]:
+def _labels(frame: _PictureScale, peak: int) -> Iterator[str]:
     yield f'<text x="0" y="{frame.y(peak):.0f}">{peak:,}</text><text x="0" y="{frame.y(0):.0f}">0</text>'
     yield f'<text x="{LEFT}" y="{HEIGHT - 6}">m{frame.first}</text>'
     yield f'<text x="{WIDTH}" y="{HEIGHT - 6}" text-anchor="end">m{frame.last}</text>'

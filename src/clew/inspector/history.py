@@ -20,7 +20,6 @@ from clew.inspector.tool_compactions import by_tool
 from clew.log import COMPACTION, REFUSAL, UNDO
 from clew.message import Json, JsonObject, lowest, message_number
 from clew.rules.codec import to_json
-from clew.session.compact_session import range_in
 from clew.session.history import PastCompaction, compaction_history
 
 MOST_WEIGHED = 20_000
@@ -89,7 +88,7 @@ def _is_redoable(handle: OpenSession, past: PastCompaction) -> bool:
     view = index.view(index.upto)
     if past.in_force or view.off or len(view.entries) > MOST_WEIGHED:
         return False
-    if messages := range_in(plan.reason):
+    if messages := past.compaction.asked_range:
         first, _, last = messages.partition("-")
         numbers = range(message_number(first), message_number(last) + 1)
         unchanged = {*view.whole}

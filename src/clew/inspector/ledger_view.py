@@ -13,7 +13,7 @@ from clew.memory import catch_up
 from clew.memory.index.protocol import Filters
 from clew.memory.notes import note_to_json
 from clew.memory.notes.select import active_notes
-from clew.memory.search import Hit, Query, search
+from clew.memory.search import Query, SearchHit, search
 from clew.message import Json, JsonObject
 from clew.rules.rule import Pin
 
@@ -142,7 +142,7 @@ def recall(pool: SessionPool, handle: OpenSession, text: str) -> JsonObject:
     return {"hits": [_hit(hit) for hit in hits]}
 
 
-def _hit(hit: Hit) -> JsonObject:
+def _hit(hit: SearchHit) -> JsonObject:
     entry = hit.entry
     return {
         "ref": entry.ref,
@@ -155,7 +155,7 @@ def _hit(hit: Hit) -> JsonObject:
     }
 
 
-def _start(hit: Hit) -> int:
+def _start(hit: SearchHit) -> int:
     """Return the start of an excerpt: a little before the first match."""
     low = hit.entry.text.lower()
     wanted = (*(value.lower() for value in hit.why.exact), *hit.why.terms)

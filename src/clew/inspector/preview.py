@@ -23,11 +23,11 @@ from clew.session import Session
 
 MOST_LISTED = 60
 """Items of each kind that are listed; the counts are complete."""
-_CHECKED = (LossKind.RULE, LossKind.OPEN, LossKind.GOAL, LossKind.DECISION)
+_CHECKED = (LossKind.RULE, LossKind.OPEN, LossKind.GOAL, LossKind.DECISION, LossKind.FAILURE)
 """Kinds whose losses the checks of a compaction report."""
 
 
-class Passage(NamedTuple):
+class QuotedItem(NamedTuple):
     """A request, a finding, a file name, …, with the id of its message."""
 
     source: str
@@ -56,7 +56,7 @@ def leaving(handle: OpenSession, plan: Plan, report: Report) -> list[Json]:
     turns, findings = _requests_and_findings(session, dropped_ids)
     findings += _findings_of_digests(handle, dropped_ids)
     files = [
-        Passage(file.last.message, file.name)
+        QuotedItem(file.last.message, file.name)
         for file in session.ledger.artifacts.files
         if file.changed or file.last.message in dropped_ids
     ]
@@ -80,7 +80,9 @@ def _is_named(path: str, text: str) -> bool:
     )
 
 
-def _requests_and_findings(session: Session, dropped_ids: set[str]) -> tuple[list[Passage], list[Passage]]:
+def _requests_and_findings(
+    session: Session, dropped_ids: set[str]
+) -> tuple[list[QuotedItem], list[QuotedItem]]:
     """Return the requests and the findings of messages that are in view or would leave it."""
     turns = session.ledger.turns
     asks = [item.ask for item in turns.all if item.asks]
@@ -91,21 +93,23 @@ def _requests_and_findings(session: Session, dropped_ids: set[str]) -> tuple[lis
     return _quotes(texts, asks), _quotes(texts, findings)
 
 
-def _findings_of_digests(handle: OpenSession, dropped_ids: set[str]) -> list[Passage]:
+def _findings_of_digests(handle: OpenSession, dropped_ids: set[str]) -> list[QuotedItem]:
     """Return the findings of the digests that would leave the view."""
     digests = [past.compaction.digest for past in compactions_of(handle) if past.name in dropped_ids]
     claims = chain.from_iterable(digest.claims for digest in digests if digest)
     return [
-        Passage(claim.sources[0].message, claim.text) for claim in claims if claim.kind is ClaimKind.FINDING
+        QuotedItem(claim.sources[0].message, claim.text)
+        for claim in claims
+        if claim.kind is ClaimKind.FINDING
     ]
 
 
-def _quotes(items: dict[str, Item], cites: Sequence[Cite]) -> list[Passage]:
+def _quotes(items: dict[str, Item], cites: Sequence[Cite]) -> list[QuotedItem]:
     known = [cite for cite in cites if cite.message in items]
-    return [Passage(cite.message, cite.quote(items[cite.message].message)) for cite in known]
+    return [QuotedItem(cite.message, cite.quote(items[cite.message].message)) for cite in known]
 
 
-def _loss_row(kind: str, all_: Sequence[Passage], lost: Iterable[Passage]) -> JsonObject:
+def _loss_row(kind: str, all_: Sequence[QuotedItem], lost: Iterable[QuotedItem]) -> JsonObject:
     rows: list[Json] = [{"source": item.source, "text": _first_line(item.text)} for item in lost]
     return {"kind": kind, "before": len(all_), "left": len(rows), "things": rows[:MOST_LISTED]}
 
@@ -117,5 +121,5 @@ def _first_line(text: str) -> str:
 
 def _of_report(report: Report, kind: LossKind) -> JsonObject:
     before = next((item.before for item in report.kept if item.matter is kind), 0)
-    lost = (Passage(item.source, item.text) for item in report.lost if item.matter is kind)
+    lost = (QuotedItem(item.source, item.text) for item in report.lost if item.matter is kind)
     return {**_loss_row(kind.value, (), lost), "before": before}

@@ -18,7 +18,7 @@ from clew.memory.notes import Notebook
 from clew.message import Item, JsonObject
 from clew.providers.api import int_or_zero
 from clew.session import Session
-from clew.session.fit import Gauge
+from clew.session.gauge import Gauge
 from clew.tokens import UNKNOWN, TokenCounter, counter_for, model_named
 
 MOST_COUNTED = 200_000
@@ -29,7 +29,7 @@ BAD_LOG_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, 
 """Errors raised by event bodies that clew did not write, for example in imported logs."""
 
 
-class ShownMessage(NamedTuple):
+class MeasuredMessage(NamedTuple):
     """A message of a view."""
 
     item: Item
@@ -155,12 +155,12 @@ class OpenSession:
         recorded = int_or_zero(end.event.body.get("before")) if end else 0
         return ReportedCall(end.seq - 1, recorded) if end and recorded else None
 
-    def shown(self, refs: Iterable[Ref]) -> list[ShownMessage]:
+    def shown(self, refs: Iterable[Ref]) -> list[MeasuredMessage]:
         """Return the messages of some references of a view."""
         shown = []
         for visible in load_messages(self.store, self.ctx, refs):
             name = visible.own_name or f"m{self.message_index.number(visible.ref.seq)}"
-            shown.append(ShownMessage(Item(name, visible.message), visible.ref, self.tokens(visible)))
+            shown.append(MeasuredMessage(Item(name, visible.message), visible.ref, self.tokens(visible)))
         return shown
 
 

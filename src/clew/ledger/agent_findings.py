@@ -98,6 +98,49 @@ _SENTENCES = lazy_pattern(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?
 _MARKS = lazy_pattern(r"(?:\s+|>+|#+(?=\s)|[-–•*+](?=\s)|\d{1,3}[.)](?=\s)|(?i:thoughts?|reasoning):)*")
 
 
+_FAILURE = lazy_pattern(
+    r"\b(?:(?:still|again) (?:fail|crash|broken|hang|time)\w*|fail(?:s|ed|ing)?\b"
+    r"(?!\s+(?:tests? now|over|fast|safe))"
+    r"|failures?\b|crash(?:es|ed)?\b|broke\b|(?:is|are|was) broken|(?:could|can)(?:n't|not| not) "
+    r"(?:reproduce|verify|be|get|make|find|connect|install|build|run|test|fix|finish|complete|confirm)"
+    r"|(?:was|were|am) (?:unable|not able) to"
+    r"|(?:does|do|did)(?:n't| not) (?:work|pass|build|compile|start|complete)"
+    r"|root cause|exit(?:s|ed)?(?: with)?(?: code)? [1-9]|timed out|access ?denied|permission denied)\b"
+)
+"""Matched against lower-case text: what says that something went wrong, or could not be done..."""
+_NO_FAILURE = lazy_pattern(
+    r"\b(?:no|zero|0|without|any|never|if|when|unless|would|no longer|previously|used to) (?:\w+ ){0,3}"
+    r"(?:fail\w*|crash\w*|broken)|\bif\b.{0,60}\bfail|\b0 fail"
+)
+"""...and what says that nothing did, or only what would happen."""
+LONG_REPORT = 400
+"""Characters of a text of the agent from which its failures are looked for; a shorter one is rarely cut."""
+_MOST_FAILURES = 12
+
+
+def failure_spans(text: str) -> list[tuple[int, int]]:
+    """Return the sentences of a long text of the agent that state a failure, the last ones if many do."""
+    if len(text) < LONG_REPORT:
+        return []
+    read = text[:LONGEST_READ]
+    small = read.lower().replace("’", "'")
+    if len(small) != len(read) or not _FAILURE.search(small):
+        return []
+    found: list[tuple[int, int]] = []
+    fenced = False
+    for sentence in _SENTENCES.finditer(read):
+        end = sentence.end()
+        opening = _MARKS.match(read, sentence.start(), end)
+        start = opening.end() if opening else sentence.start()
+        if read.startswith("```", start):
+            fenced = not fenced
+        if fenced or not end - start or end - start > LONGEST_FINDING or read[end - 1] in "?:|":
+            continue
+        if _FAILURE.search(small, start, end) and not _NO_FAILURE.search(small, start, end):
+            found.append((start, end))
+    return found[-_MOST_FAILURES:]
+
+
 @dataclass(frozen=True, slots=True)
 class RankedFinding:
     """A sentence of the agent with a conclusion or a reason, or one that names something."""

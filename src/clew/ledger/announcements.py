@@ -45,7 +45,7 @@ _PROMISE = AnyCasePattern(
     | {_LATER}
     )
   | ^\W*(?:next\s+steps?|remaining(?:\s+(?:work|tasks?|steps?))?|still\s+(?:to\s+do|open|left)|to\s+do\s+next
-      |follow-?ups?)\W*:\s*\S
+      |follow-?ups?)\W*:\s*(?!\W*(?:none|nothing)\b)\S
     """,
     re.VERBOSE | re.MULTILINE,
 )

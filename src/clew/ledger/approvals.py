@@ -82,6 +82,15 @@ _FEW_HEADINGS = 3
 _LONGEST_PLAN = 1_200
 """Characters of a plan (chosen by hand): its headings tell what to do next, the call has the details."""
 _LAST = 700
+_NUMBERED = lazy_pattern(
+    r"^(?:\*\*|#{1,4} )?(?:step |phase )?\d{1,2}[.):][^\n]+", re.IGNORECASE | re.MULTILINE
+)
+_FEWEST_STEPS = 3
+"""Numbered lines from which a text proposes a plan; chosen by hand."""
+_PROPOSES = lazy_pattern(
+    r"\b(?:plan|steps?|phases?|approach|i(?:[’']ll| will| would|[’']d)|proposal)\b", re.IGNORECASE
+)
+"""What tells a plan from other numbered lists, such as options and findings."""
 
 
 class Question(NamedTuple):
@@ -89,6 +98,8 @@ class Question(NamedTuple):
 
     text: str
     source: Cite
+    plan: str = ""
+    """The numbered steps above it, verbatim, with the line that introduces them."""
 
 
 @dataclass(slots=True)
@@ -120,7 +131,7 @@ class Approvals:
         """Return every approval, oldest first; an unanswered question is the last."""
         if self.question is None:
             return tuple(self.held)
-        return (*self.held, Approval(f"a{self.count + 1}", *self.question))
+        return (*self.held, Approval(f"a{self.count + 1}", self.question.text, self.question.source))
 
     def add(self, reading: Reading) -> None:
         """Read a message."""
@@ -183,12 +194,20 @@ class Approvals:
             return
         yes, no = _YES.match(utterance.text), _NO.match(utterance.text)
         if yes or no:
-            what, asked_at = question
+            what, asked_at, plan = question
             start = len(utterance.text) - len(utterance.text.lstrip())
             end = len(utterance.text.rstrip())
             answer = ApprovalState.REFUSED if no else ApprovalState.GRANTED
             self._new(
-                Approval("", what, asked_at, answer, utterance.cite(start, end), utterance.text[start:end])
+                Approval(
+                    "",
+                    what,
+                    asked_at,
+                    answer,
+                    utterance.cite(start, end),
+                    utterance.text[start:end],
+                    plan="" if no else plan,
+                )
             )
 
     def _new(self, approval: Approval) -> None:
@@ -217,12 +236,16 @@ def _what(exchange: Exchange) -> str:
 
 
 def _plan(exchange: Exchange) -> str:
-    """Return the plan that a call proposed; of a long one, its headings and top-level steps."""
+    """Return the plan that a call proposed."""
     given = exchange.call.input.get("plan") if exchange.call.input else None
     if not isinstance(given, str) or not given.strip():
         repeated = _PLAN_IN_RESULT.search(exchange.result.text)
         given = exchange.result.text[repeated.end() :] if repeated else ""
-    whole = given.strip()
+    return _main_steps(given.strip())
+
+
+def _main_steps(whole: str) -> str:
+    """Return a plan; of a long one, its headings and top-level steps."""
     if len(whole) <= _LONGEST_PLAN:
         return whole
     title, *lines = map(str.rstrip, whole.split("\n"))
@@ -249,4 +272,15 @@ def _question(utterance: Utterance) -> Question | None:
     start, end = sentence_around(text, at, at + 1)
     if _EITHER_OR.search(text, start, end):
         return None  # "yes" does not answer an either-or question
-    return Question(text[start:end], utterance.cite(start, end)) if _ASKS.search(text, start, end) else None
+    if not _ASKS.search(text, start, end):
+        return None
+    return Question(text[start:end], utterance.cite(start, end), _steps_before(text, start))
+
+
+def _steps_before(text: str, end: int) -> str:
+    """Return the plan that a text proposes before a place; empty if that text has no numbered steps."""
+    steps = [match for match in _NUMBERED.finditer(text, 0, end) if not is_foreign(text, match.start())]
+    if len(steps) < _FEWEST_STEPS or not _PROPOSES.search(text, 0, end):
+        return ""
+    start = text.rfind("\n", 0, max(0, text.rfind("\n", 0, steps[0].start()) - 1)) + 1
+    return _main_steps(text[start : max(text.find("\n", steps[-1].start(), end), steps[-1].end())].strip())

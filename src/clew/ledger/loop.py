@@ -33,6 +33,8 @@ class LoopKind(StrEnum):
     """A question of the model, until the user speaks."""
     PROMISE = "promise"
     """A next step that the model announced."""
+    LEFT = "left"
+    """What the model's report says is not done, until a later report speaks of it."""
     TEST = "test"
     """A test that failed and has not passed since."""
 
@@ -126,7 +128,8 @@ def take_closed_by_hand(ended_loops: list[Loop], id_: str) -> Loop | None:
 
 
 MOST_AT_ONCE = 20
-"""Open loops of one kind from one message above which the rest is collapsed to one line..."""
+"""Open loops of one kind from one message above which the rest is collapsed to one line (of tasks:
+``MOST_OF_A_KIND``)..."""
 MOST_OF_A_KIND = 60
 """...and open loops of one kind from all messages above which the middle is collapsed."""
 FIRST_LISTED = 10
@@ -141,6 +144,7 @@ _PLURAL = {
     LoopKind.QUESTION: "questions",
     LoopKind.ASKED: "questions of the model",
     LoopKind.PROMISE: "announced steps",
+    LoopKind.LEFT: "reports of unfinished work",
     LoopKind.TEST: "failing tests",
 }
 
@@ -168,7 +172,8 @@ def collapse_batches(loops: Iterable[Loop]) -> list[ListedLoop]:
 
 def _collapse_message(batch: Sequence[Loop]) -> list[ListedLoop]:
     """Collapse loops of one kind that one message opened."""
-    if len(batch) <= MOST_AT_ONCE:
+    most = MOST_OF_A_KIND if batch[0].kind is LoopKind.TODO else MOST_AT_ONCE  # the lines of a plan
+    if len(batch) <= most:
         return [ListedLoop(loop, (loop,)) for loop in batch]
     rest = batch[FIRST_LISTED:]
     return [

@@ -213,6 +213,7 @@ def enough_of(words: int) -> int:
     return min(_ENOUGH, max(1, words))
 
 
+_OF_TESTS = lazy_pattern(r"\b(?:tests?|suite|build|ci|spec|specs)\b", re.IGNORECASE)
 _MOST_WITH_ONE_WORD = 64
 """Number of items that share a word above which the word is too common to identify one; chosen by hand."""
 
@@ -253,6 +254,12 @@ class DeferredRequests:
     def spoken_of(self) -> tuple[Loop, ...]:
         """Return the items that the last report mentions."""
         return tuple(self.held[id_] for id_ in self.heard)
+
+    @property
+    def failures(self) -> tuple[Loop, ...]:
+        """Return what reports said of failing tests and builds."""
+        left = (loop for loop in self.held.values() if loop.kind is LoopKind.LEFT)
+        return tuple(loop for loop in left if _OF_TESTS.search(loop.text))
 
     def put(self, loop: Loop) -> None:
         """Postpone a loop."""

@@ -12,11 +12,11 @@ calls tools, a tool brings the user's answer), with one object for each thing th
 
 If the model only acknowledged or promised something and the user moves on, the item is put off. A request
 repeated in the same words is one item. A report on a part of what one message asked for closes the request,
-and the other parts stay open on their own. A short report that says itself that the work is not done ("seven
-of the twelve", "not started yet") closes no request to do something. A bare command ("/review") asks for
-something only if the model works on it before the user speaks again; otherwise it was for the harness. A
-user who only says "go on" closes nothing: the request in progress stays open, whatever the model reported,
-and so does a question of the model that these words do not answer.
+and the other parts stay open on their own. A report that says itself that the work is not done ("seven of the
+twelve", "not started yet") closes no request to do something; what a long one leaves is open by itself. A
+bare command ("/review") asks for something only if the model works on it before the user speaks again;
+otherwise it was for the harness. A user who only says "go on" closes nothing: the request in progress stays
+open, whatever the model reported, and so does a question of the model that these words do not answer.
 """
 
 from __future__ import annotations
@@ -266,6 +266,16 @@ class Talk:
             for part in self.compound.left_by(text, self._messages_waiting(), by_hand):
                 self.reply.left.append(self._numbered(*part))
         self.reply.unfinished = [] if self.reply.left else self._unfinished_by(told.not_done, cite)
+        if told.left and self._asks_to_do(cite):
+            self.reply.left += [
+                self._numbered(LoopKind.LEFT, text[start:end], _within(cite, start, end))
+                for start, end in told.left
+            ]
+
+    def _asks_to_do(self, report: Cite) -> bool:
+        """Return True if a request that the report is about asks for more than an answer."""
+        asked = (loop for loop in self.open.values() if loop.kind is LoopKind.REQUEST)
+        return any(is_before(loop, report) and not may_be_answered(loop.text) for loop in asked)
 
     def _unfinished_by(self, words: str, cite: Cite) -> list[str]:
         """Return the ids of the requests that these words of a report may call unfinished."""
@@ -341,8 +351,11 @@ class Talk:
             self.command = None
 
     def tested(self, by: Cite, *, passed: bool) -> None:
-        """Close the announcements that a test run or check shows to be carried out."""
+        """Close what a test run or check shows to be done: announcements, and failures that were reported."""
         self._end(self.announced.tested(by, self.open, passed=passed), Closed.DONE, by)
+        for loop in self.put_off.failures if passed else ():
+            self.put_off.take(loop.id)
+            self.ended.append(loop.ended(Closed.PASSED, by))
 
     def _replied(self, exchange: Exchange) -> None:
         """Close the questions that a tool asked the person, now that the result is here."""
@@ -413,6 +426,11 @@ class Talk:
             self.open[id_] = loop
         self._index(loop)
         return loop
+
+
+def _within(cite: Cite, start: int, end: int) -> Cite:
+    """Return the place of a part of cited words."""
+    return cite._replace(start=cite.start + start, end=cite.start + end)
 
 
 def _stripped(text: str) -> tuple[int, int]:

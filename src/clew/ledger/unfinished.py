@@ -1,7 +1,8 @@
-"""Which words of a short reply say that work is not done, or only a part of it.
+"""Which words of a reply say that work is not done, or only a part of it.
 
 "I haven't started on this yet" and "I ported seven of the twelve handlers" state something, but finish no
-request. A request to look at something is finished by such words: they may be what was found.
+request. A request to look at something is finished by such words: they may be what was found. Of a long reply
+code and quotations do not count, and what it says is not done is open work itself: "3 tests still fail".
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from clew.ledger.phrases import Foreign
 from clew.ledger.replies import LONGEST_HOLLOW, says_all_done
 from clew.message.patterns import AnyCasePattern, lazy_pattern
 
@@ -44,9 +46,44 @@ _NOT_DONE = AnyCasePattern(
     re.VERBOSE,
 )
 """What says of its clause that it is not done."""
+_FAILS = AnyCasePattern(
+    r"""\b(?:
+      (?:i|we)\ (?:could(?:n[’']t|\ not)|(?:was|were)(?:\ unable|\ not\ able|n[’']t\ able)\ to|failed\ to
+        |did(?:n[’']t|\ not)\ manage\ to)\ (?:yet\ )?
+      (?!(?:verif|test|check|confirm|run|see|find|tell|access|view|open|determine|measure|compare)\w*\b)\w+
+    | (?:i|we)\ (?:ran\ out\ of|had\ to\ stop)
+    | (?:still|continues?\ to)\ (?:\w+\ )?(?:fail(?:s|ing)?|crash(?:es|ing)?|broken|unresolved|unsolved)
+    | still\ (?:does|do|is|are)(?:n[’']t|\ not)\ (?:work|pass|build|compil|start|run|fixed|complete)\w*
+    | (?:does|do)(?:n[’']t|\ not)\ (?:work|pass|build|compile|start|run)\ yet
+    | (?:is|are)(?:n[’']t|\ not)\ (?:working|passing|building|fixed|solved)\ yet
+    | (?:that|this|it|which)(?:\ is|[’']s)\ still\ open
+    | remains?\ (?:unresolved|unsolved|unfixed|broken|unfinished|incomplete|open(?=\W*\Z))
+    )\b""",
+    re.VERBOSE,
+)
+"""What says of a clause of a long reply that something failed or stopped; verifying is no part of
+most work."""
+_LIST_OF_LEFT = AnyCasePattern(
+    r"""\A[\W\d_]*(?:(?:what[’']s|what\ is)\ (?:still\ )?(?:left|missing|not\ done)|remaining
+    |still\ (?:open|to\ do|missing|failing|remaining)
+    |(?:not|un)(?:\ yet|\ |)(?:done|finished|implemented)|left\ to\ do|outstanding|to[- ]?do
+    )\b[^:\n]{0,30}:(?!\W*(?:none|nothing|no)\b)""",
+    re.VERBOSE,
+)
+"""The heading of a list of what is not done, or the beginning of such a line."""
+_LISTED = lazy_pattern(r"(?:\n\s*(?:[-*•+]|\d{1,2}[.)])\s[^\n]*){1,12}")
+_ELSEWHERE = AnyCasePattern(
+    r"""\b(?:unrelated|pre-?existing|existing|already|flaky|known|expected|intentional(?:ly)?|deliberate(?:ly)?
+    |on\ purpose|by\ design|out\ of\ scope|at\ first|initially|originally|earlier|previously|until|used\ to
+    |would|before\ (?:my|this|the)|later|someone|you\ want|if|when|unless|because|which\ is\ why
+    |so\ that)\b""",
+    re.VERBOSE,
+)
+"""What makes such words ones about another time, another cause, or a case that may come."""
 _NONE = AnyCasePattern(r"\b(?:no|none|nothing|zero)\b")
 _PART_OF = AnyCasePattern(
-    rf"\b({_NUMBER})\ (?:out\ )?of\ (?:the\ |your\ |all\ |these\ |those\ )?({_NUMBER})\b"
+    rf"(?<!every\ )(?<!each\ )(?<!any\ )\b({_NUMBER})\ (?:out\ )?of\ "
+    rf"(?:the\ |your\ |all\ |these\ |those\ )?({_NUMBER})\b"
     r"|\b(\d{1,6})/(\d{1,6})\ (?:(?:are|is)\ )?(?:tasks|steps|items|files|parts|done)\b"
 )
 _HALF = AnyCasePattern(r"\bhalf\ (?:of\ )?(?:the|them|it|these|those|your)\b")
@@ -56,16 +93,44 @@ _DID = AnyCasePattern(
 """A verb of finished work, so that a count is one of the work: not "3 of 5 tests failed"."""
 _LOOKS = AnyCasePattern(
     r"\?|\b(?:check|see\ (?:if|whether)|look|find|list|review|summar|status|progress|tell|show|explain"
-    r"|describe|whether|report|verify|compare|analy|inspect|investigate|test|which|what|how|why|only|first|half)"
+    r"|describe|whether|report|verify|compare|analy|inspect|investigate|test|which|what|how|why)"
 )
-"""A request that such words may answer, or that asks for a part."""
+"""A request that such words may answer."""
+_ASKS_FOR_PART = AnyCasePattern(r"\b(?:only|first|half)")
 _READ = 600
 """Characters of a request that are read for that; chosen by hand."""
 _SIGNS = (
     *("n't", "n’t", "not ", "still ", "left", "remain", "the rest", "other", "next", "blocked", "unable"),
     *("nothing", "cannot", "progress", "through", "partial", "so far", "to go", " of ", "half ", "/"),
+    *(
+        "failed to",
+        "ran out",
+        "had to stop",
+        "continue",
+        "unfinished",
+        "undone",
+        "outstanding",
+        "to do",
+        "todo",
+    ),
 )
 """Letters of which each undone clause has some, as a prefilter."""
+_COUNTS = (" of ", "half ", "/")
+_NOT_COUNTS = tuple(sign for sign in _SIGNS if sign not in _COUNTS)
+"""Those of a clause that counts what is done, and those of any other one."""
+
+
+_DOES = AnyCasePattern(
+    r"\A\W*(?:(?:please|now|then|ok|okay|and|next|can\ you|could\ you)\W+)*"
+    r"(?:add|build|change|convert|create|delete|drop|fix|implement|install|make|migrate|move|port|refactor|remove"
+    r"|rename|replace|rewrite|solve|split|support|upgrade|write)\b[^?]*\Z"
+)
+"""A request to change something, whatever else it names."""
+_LONGEST_READ = 20_000
+"""Characters of a long reply that are read for what it leaves; chosen by hand."""
+_MOST_LEFT = 4
+"""Statements of one reply about what is not done that are kept as open work; chosen by hand."""
+_LONGEST_LEFT = 600
 
 
 class Told(NamedTuple):
@@ -73,15 +138,17 @@ class Told(NamedTuple):
 
     done: str
     not_done: str
+    left: tuple[tuple[int, int], ...] = ()
+    """The spans of a long reply that say what is not done."""
 
 
 def divided(reply: str) -> Told:
-    """Divide a short reply; a long one, and one that says that everything is done, has nothing undone."""
-    if (
-        len(reply) > LONGEST_HOLLOW
-        or not any(map(reply.lower().__contains__, _SIGNS))
-        or says_all_done(reply)
-    ):
+    """Divide a reply; a short one that says that everything is done has nothing undone."""
+    if not any(map(reply.lower().__contains__, _SIGNS)):
+        return Told(reply, "")
+    if len(reply) > LONGEST_HOLLOW:
+        return _divided_report(reply)
+    if says_all_done(reply):
         return Told(reply, "")
     clauses = _CLAUSES.split(reply)
     undone = [clause for clause in clauses if _is_undone(clause)]
@@ -90,12 +157,63 @@ def divided(reply: str) -> Told:
     return Told(" ".join(clause for clause in clauses if clause not in undone), " ".join(undone))
 
 
+def _divided_report(reply: str) -> Told:
+    """Divide a long reply; one that says that everything is done may still name failures."""
+    is_foreign_at = Foreign(reply).holds
+    left: list[tuple[int, int]] = []
+    at = 0
+    for gap in (*_CLAUSES.finditer(reply, 0, _LONGEST_READ), None):
+        start, end, at = at, gap.start() if gap else min(len(reply), _LONGEST_READ), gap.end() if gap else at
+        clause = reply[start:end]
+        if left and start < left[-1][1]:
+            continue  # listed under a heading
+        if clause.strip() and _is_left(clause) and not is_foreign_at(start):
+            listed = _LISTED.match(reply, end) if clause.rstrip("*_ ").endswith(":") else None
+            left.append((start, listed.end() if listed else end))
+    all_done = says_all_done(reply)
+    if all_done:
+        left = [(start, end) for start, end in left if not _is_undone(reply[start:end])]
+    left = [_trimmed(reply, start, end) for start, end in left[-_MOST_LEFT:]]
+    words = " ".join(reply[start:end] for start, end in left)
+    if not words:
+        return Told(reply, "")
+    done = reply
+    for start, end in reversed(left):
+        done = f"{done[:start]}{done[end:]}"
+    return Told(done, "" if all_done else words, tuple(left))
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a span without white space and list marks around it, cut to whole words if it is long."""
+    words = text[start:end]
+    start += len(words) - len(words.lstrip(" \t\n-*•>#"))
+    end = start + len(text[start:end].rstrip())
+    if end - start > _LONGEST_LEFT:
+        end = start + len(text[start : start + _LONGEST_LEFT].rsplit(None, 1)[0])
+    return start, end
+
+
+def _is_left(clause: str) -> bool:
+    """Return True if a clause of a long reply says that something is not done, now and by this work."""
+    if clause.rstrip().endswith("?"):
+        return False
+    if _LIST_OF_LEFT.search(clause):
+        return True
+    found = _FAILS.search(clause)
+    if found is None:
+        return _is_undone(clause) and not _ELSEWHERE.search(clause)
+    return not _NONE.search(clause, 0, found.start()) and not _ELSEWHERE.search(clause, 0, found.end() + 40)
+
+
 def _is_undone(clause: str) -> bool:
     if clause.endswith("?"):
         return False
-    undone = _NOT_DONE.search(clause)
+    holds = clause.lower().__contains__
+    undone = _NOT_DONE.search(clause) if any(map(holds, _NOT_COUNTS)) else None
     if undone:
         return _NONE.search(clause, 0, undone.start()) is None
+    if not any(map(holds, _COUNTS)):
+        return False  # most clauses: none of the patterns is searched
     count = _PART_OF.search(clause)
     is_part = count is not None and _value(count[1] or count[3]) < _value(count[2] or count[4])
     return (is_part or _HALF.search(clause) is not None) and _DID.search(clause) is not None
@@ -108,4 +226,7 @@ def _value(number: str) -> int:
 
 def may_be_answered(request: str) -> bool:
     """Return True if words about unfinished work may be all that a request asks for."""
-    return _LOOKS.search(request[:_READ]) is not None
+    words = request[:_READ]
+    if _ASKS_FOR_PART.search(words):
+        return True
+    return _LOOKS.search(words) is not None and not _DOES.search(words)

@@ -38,7 +38,7 @@ from clew.memory.notes.notebook import NOTES_SESSION, Notebook
 from clew.memory.notes.select import CAP_TOKENS, Situation
 from clew.memory.references import Numbered, Quotation, Resolved, Resolver
 from clew.memory.scope import InView, Projects, SearchScope
-from clew.memory.search import Hit, Query, SearchResult
+from clew.memory.search import Query, SearchHit, SearchResult
 from clew.memory.selection import Injection, Passage, is_injectable, passage_of, recall, select_injections
 from clew.memory.tiers import (
     DEFAULT,
@@ -140,7 +140,7 @@ class Memory:
 
     def search(
         self, query: str, filters: Filters = ANYTHING, limit: int = 10, where: SearchScope | None = None
-    ) -> list[Hit]:
+    ) -> list[SearchHit]:
         """Return what may answer a query, best first, from this session and the others of its project.
 
         Only notes that apply here are included. Repetitions of the question are not.
@@ -165,7 +165,7 @@ class Memory:
         index_query = Query(text=query, at=self.now, filters=filters, limit=limit, in_view=in_view)
         imports: dict[str, ImportedEvents] = {}
 
-        def accept(hit: Hit) -> Hit | None:
+        def accept(hit: SearchHit) -> SearchHit | None:
             hit = self._with_trust(hit, imports)
             applies = hit.entry.kind is not EntryKind.NOTE or self._applies(hit.entry)
             return hit if applies and hit.entry.trust >= filters.trust else None
@@ -203,7 +203,7 @@ class Memory:
             return False
         return not self.projects.has_others(None if everywhere else (self._project,), self.ctx.session)
 
-    def _own_first(self, hits: list[Hit]) -> list[Hit]:
+    def _own_first(self, hits: list[SearchHit]) -> list[SearchHit]:
         """Rank hits of this session before others, unless they score much lower."""
         least = OWN_SHARE * max((hit.score for hit in hits), default=0.0)
         own_hits = [hit for hit in hits if hit.entry.session == self.ctx.session and hit.score >= least]
@@ -225,7 +225,7 @@ class Memory:
             return ""
         return f"another project: {project}" if project else "a session of no known project"
 
-    def _with_trust(self, hit: Hit, imports: dict[str, ImportedEvents]) -> Hit:
+    def _with_trust(self, hit: SearchHit, imports: dict[str, ImportedEvents]) -> SearchHit:
         entry = hit.entry
         trust = self.resolver.effective_trust(entry.session, entry.trust, entry.seq, imports)
         return hit if trust is entry.trust else replace(hit, entry=entry._replace(trust=trust))

@@ -105,7 +105,7 @@ class MatchInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """A search result."""
 
     entry: Entry
@@ -120,7 +120,7 @@ class Hit:
 class SearchResult(NamedTuple):
     """The result of a search."""
 
-    hits: list[Hit]
+    hits: list[SearchHit]
     """Best first; adjoining pieces of one message are one hit."""
     in_view: list[Entry]
     """Entries among the best that the model already sees."""
@@ -149,7 +149,7 @@ class ScoredCandidate(NamedTuple):
         return self.candidate.row
 
 
-def search(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> list[Hit]:
+def search(index: Index, workspace: str, query: Query, embedder: Embedder | None = None) -> list[SearchHit]:
     """Return the best hits, best first; with an embedder whose vectors the index has, also by meaning.
 
     If the question is mostly exact values (a path, an id, a quoted error), hits that contain them come first.
@@ -289,7 +289,7 @@ def _holding(value: str, pages: Iterable[Sequence[IndexRow]]) -> dict[int, Index
     return {row.key: row for row in islice(holding, VALUE_CANDIDATES)}
 
 
-def neighbours(index: Index, workspace: str, hit: Hit, around: int = 2) -> list[Entry]:
+def neighbours(index: Index, workspace: str, hit: SearchHit, around: int = 2) -> list[Entry]:
     """Return the entries around a hit, including it, in order."""
     rows = index.rows(workspace, [hit.key], around)
     return [row.entry for row in sorted(rows, key=lambda row: row.place)]
@@ -345,14 +345,14 @@ def _rank(scored: Iterable[ScoredCandidate]) -> list[ScoredCandidate]:
     return sorted(scored, key=lambda item: (item.order, item.score, item.row.key), reverse=True)
 
 
-def _choose(ranked: Sequence[ScoredCandidate], limit: int) -> list[Hit]:
+def _choose(ranked: Sequence[ScoredCandidate], limit: int) -> list[SearchHit]:
     """Return the first hits; the third and later duplicates of a text come last.
 
     Two are kept, because each is a different reference and either may be the one wanted. A piece that
     continues a chosen one is merged with it.
     """
-    chosen: list[tuple[Hit, frozenset[str]]] = []
-    waiting: list[Hit] = []
+    chosen: list[tuple[SearchHit, frozenset[str]]] = []
+    waiting: list[SearchHit] = []
     for item in ranked:
         hit = _hit(item)
         at = next((n for n, (other, _) in enumerate(chosen) if _continues(hit.entry, other.entry)), None)
@@ -396,7 +396,7 @@ def _alike(words: frozenset[str], other: frozenset[str]) -> bool:
     return shared >= DUPLICATE_SHARE * (shorter + longer - shared)
 
 
-def _hit(item: ScoredCandidate) -> Hit:
+def _hit(item: ScoredCandidate) -> SearchHit:
     features = item.lexical
     why = MatchInfo(
         item.exact,
@@ -407,7 +407,7 @@ def _hit(item: ScoredCandidate) -> Hit:
         speaker=features.speaker > 0,
         date=features.date_named > 0 or features.date_said > 0,
     )
-    return Hit(item.row.entry, item.row.key, item.score, why)
+    return SearchHit(item.row.entry, item.row.key, item.score, why)
 
 
 @cache

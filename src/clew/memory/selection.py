@@ -18,7 +18,7 @@ from itertools import islice
 from clew.memory.index.protocol import Embedder, EntryKind, Index
 from clew.memory.notes.note import Note
 from clew.memory.notes.select import CAP_TOKENS, Selection, Situation, escape_entry, select
-from clew.memory.search import Hit, MatchInfo, Query, SearchResult, find
+from clew.memory.search import MatchInfo, Query, SearchHit, SearchResult, find
 from clew.memory.terms import stop_words, terms
 from clew.memory.tiers import Excerpt
 from clew.message import Json, JsonObject, Trust, message_number
@@ -65,7 +65,7 @@ def recall(
     workspace: str,
     query: Query,
     embedder: Embedder | None = None,
-    accept: Callable[[Hit], Hit | None] = lambda hit: hit,
+    accept: Callable[[SearchHit], SearchHit | None] = lambda hit: hit,
 ) -> SearchResult:
     """Return the hits that may answer a query. Used by ``Memory.search`` and by the retrieval benchmark.
 
@@ -76,7 +76,7 @@ def recall(
     return SearchResult(answers(query.text, hits, query.limit), search_result.in_view[: query.limit])
 
 
-def answers(query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
+def answers(query: str, hits: Sequence[SearchHit], limit: int) -> list[SearchHit]:
     """Return the hits that may answer a query, best first.
 
     Drops repetitions of the question, quotations of other hits, and hits without any of its words that are
@@ -94,7 +94,7 @@ def answers(query: str, hits: Sequence[Hit], limit: int) -> list[Hit]:
     return [*(hit for hit in answering if hit not in weak_neighbours), *weak_neighbours][:limit]
 
 
-def _originals(hits: Sequence[Hit]) -> Iterator[Hit]:
+def _originals(hits: Sequence[SearchHit]) -> Iterator[SearchHit]:
     """Yield hits without the lines of digests that only quote a message among them."""
     texts = {(hit.entry.session, hit.entry.ref, hit.entry.text) for hit in hits}
     for hit in hits:
@@ -104,7 +104,7 @@ def _originals(hits: Sequence[Hit]) -> Iterator[Hit]:
             yield hit
 
 
-def matches_question(hit: Hit) -> bool:
+def matches_question(hit: SearchHit) -> bool:
     """Return True if a hit matches the question in any way."""
     why = hit.why
     return (
@@ -112,7 +112,7 @@ def matches_question(hit: Hit) -> bool:
     )
 
 
-def _continues_neighbour(hit: Hit, question_terms: frozenset[str]) -> bool:
+def _continues_neighbour(hit: SearchHit, question_terms: frozenset[str]) -> bool:
     """Return True if a hit without any of the words briefly continues a neighbour that has some.
 
     An answer often has none of the words of its question: "When does it start?" "Next Friday, in Bergen."
@@ -125,7 +125,7 @@ def _continues_neighbour(hit: Hit, question_terms: frozenset[str]) -> bool:
     )
 
 
-def is_echo(question_terms: frozenset[str], hit: Hit) -> bool:
+def is_echo(question_terms: frozenset[str], hit: SearchHit) -> bool:
     """Return True if a hit only asks what is asked now: the question itself, or an earlier form of it."""
     text = hit.entry.text
     end = _AFTER_WORDS.search(text)
@@ -136,7 +136,7 @@ def is_echo(question_terms: frozenset[str], hit: Hit) -> bool:
 
 
 def _is_weak_neighbour(
-    hit: Hit, question_terms: frozenset[str], hits_by_place: Mapping[tuple[str, int], Hit]
+    hit: SearchHit, question_terms: frozenset[str], hits_by_place: Mapping[tuple[str, int], SearchHit]
 ) -> bool:
     """Return True for a hit that only accompanies a better hit right before or after it."""
     place = _place(hit)
@@ -155,7 +155,7 @@ def _is_weak_neighbour(
     return len(hit.entry.text) > SHORT_TEXT or len(new_terms) < MIN_NEW_WORDS
 
 
-def _place(hit: Hit) -> tuple[str, int] | None:
+def _place(hit: SearchHit) -> tuple[str, int] | None:
     number = message_number(hit.entry.ref)
     return (hit.entry.session, number) if number else None
 
@@ -298,7 +298,7 @@ def _line(passage: Passage) -> str:
 # From hits -------------------------------------------------------------------------------------------
 
 
-def passage_of(hit: Hit, ref: str, origin: str = "") -> Passage:
+def passage_of(hit: SearchHit, ref: str, origin: str = "") -> Passage:
     """Return the part of a hit that matches the query."""
     entry = hit.entry
     begin = excerpt_start(hit, EXCERPT)
@@ -310,7 +310,7 @@ def passage_of(hit: Hit, ref: str, origin: str = "") -> Passage:
     )
 
 
-def is_injectable(hit: Hit) -> bool:
+def is_injectable(hit: SearchHit) -> bool:
     """Return True if a hit is relevant enough to be injected unasked."""
     return bool(hit.why.exact) or (len(hit.why.terms) > 1 and hit.why.share >= LEAST_SHARE)
 
@@ -329,7 +329,7 @@ def reasons(why: MatchInfo) -> Iterator[str]:
         yield "from that time"
 
 
-def excerpt_start(hit: Hit, characters: int) -> int:
+def excerpt_start(hit: SearchHit, characters: int) -> int:
     """Return where an excerpt begins: a little before the window with most of the query's words."""
     low = hit.entry.text.lower()
     if len(low) <= characters:

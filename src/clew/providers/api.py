@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Protocol
 
 from clew.errors import InputError, ModelFailed, ModelRefused
@@ -57,6 +57,16 @@ def without_refused(body: JsonObject, refused: ModelRefused, optional: Collectio
     """Drop the optional fields that a refusal names; return None if it names none that is in the body."""
     names = [name for name in optional if name in body and re.search(rf"\b{name}\b", refused.detail)]
     return {key: value for key, value in body.items() if key not in names} if names else None
+
+
+def in_sdk_order(body: JsonObject, first: Sequence[str]) -> JsonObject:
+    """Return the body with its fields in the order in which the provider's SDK writes them.
+
+    These come first, the others by the alphabet: a request to which clew adds nothing has a plain client's
+    bytes.
+    """
+    names = [*(name for name in first if name in body), *sorted(body.keys() - set(first))]
+    return {name: body[name] for name in names}
 
 
 def sendable(body: JsonObject) -> JsonObject:

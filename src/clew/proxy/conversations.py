@@ -1,10 +1,18 @@
-"""The conversations of clients in clew's log: which session one belongs to, and what of it is new.
+"""The conversations of clients in clew's log: which session one belongs to, and which entries of it are new.
 
-The log holds the first ``count`` entries of the client's list; a hash over them (without cache marks) says
-whether a later list continues it: of a list of 52 entries that begins with the same 50, two are new. A list
-that starts with clew's own digest continues the session that the digest names; of it everything is new that
-follows the digest and the messages that the client repeats beside it. Any other list gets a session of its
-own.
+A client sends its whole list of messages with every request. The log remembers of the last one how many
+entries it had and a hash over them (without cache marks), and compares the next list with that:
+
+- it begins with the same 50 entries: the rest is new
+- it begins with clew's digest, because the client replaced its history by it: new is what follows the digest
+  and the messages that the client repeats next to it; the digest names the session
+- anything else is another conversation (``Diverged``), and gets a session of its own.
+
+::
+
+    client_list = ClientList.of(request)
+    with conversations.locked(client_list) as conversation:
+        conversation.log(client_list)        # appends the new messages to conversation.session
 """
 
 from __future__ import annotations
@@ -91,19 +99,17 @@ class Conversation:
         replace its list by a digest.
         """
         upto = len(client_list.hashes) if upto is None else upto
-        start, known = self._start(client_list, upto), self._known_hashes()
+        is_first = self._logged is None
+        new_entries = self._new_entries(client_list, upto)
         request, wire = client_list.request, wire_named(client_list.request.wire)
         parsed = ParsedInput.of({**request.body, wire.list_key: request.entries}, wire)
-        if start is None:
-            new = _new_after_digest(parsed.entries[:upto], client_list.hashes, known)
-        else:
-            new = list(range(start, upto))
-        new_messages = [message for n in new for message in parsed.codec.read(parsed.entries[n], n)]
-        system = parsed.system() if start == 0 else ()
+        system = parsed.system() if is_first else ()
+        new_messages = [message for n in new_entries for message in parsed.codec.read(parsed.entries[n], n)]
+        messages = [*map(without_natives, (*system, *new_messages)), *more]
         about: JsonObject = {LOGGED_KEY: {"count": upto, "chain": chain(client_list.hashes[:upto])}}
         if compacted:
-            about[KNOWN_KEY] = {"entries": list[Json]((*known, *client_list.hashes)[-KNOWN:])}
-        messages = [*map(without_natives, (*system, *new_messages)), *more]
+            replaced = (*self._replaced_hashes, *client_list.hashes)
+            about[KNOWN_KEY] = {"entries": list[Json](replaced[-KNOWN:])}
         if messages:
             self.session.add(*messages, about=about)
         return len(messages)
@@ -111,39 +117,50 @@ class Conversation:
     def continues_with(self, client_list: ClientList) -> bool:
         """Whether a list continues the conversation that the log holds."""
         try:
-            self._start(client_list, len(client_list.hashes))
+            self._new_entries(client_list, len(client_list.hashes))
         except Diverged:
             return False
         return True
 
-    def _start(self, client_list: ClientList, upto: int) -> int | None:
-        """Return how many entries of a list are in the log; None for the list after a compaction."""
-        logged = self.session.about.get(LOGGED_KEY)
-        if not isinstance(logged, dict):
-            return 0
+    def _new_entries(self, client_list: ClientList, upto: int) -> Sequence[int]:
+        """Return which of the first ``upto`` entries of a list the log does not hold, as indices."""
+        logged = self._logged
+        if logged is None:
+            return range(upto)
         count = logged.get("count")
         if isinstance(count, int) and logged.get("chain") == chain(client_list.hashes[:count]):
-            return min(count, upto)
+            return range(count, upto)
         earlier, compactions = client_list.request.earlier, self.session.trace()
         if earlier and (not compactions or compactions[-1].name == earlier.digest):
-            return None
+            entries = client_list.request.entries[:upto]
+            return _new_after_digest(entries, client_list.hashes, self._replaced_hashes)
         raise Diverged
 
-    def _known_hashes(self) -> tuple[str, ...]:
-        """Return the hashes of the entries that the list had before it was compacted."""
+    @property
+    def _logged(self) -> JsonObject | None:
+        """How many entries of the client's list the log holds, and their hash; None if it holds none."""
+        logged = self.session.about.get(LOGGED_KEY)
+        return logged if isinstance(logged, dict) else None
+
+    @property
+    def _replaced_hashes(self) -> tuple[str, ...]:
+        """The hashes of the entries that the client has replaced by digests."""
         about = self.session.about.get(KNOWN_KEY)
         entries = about.get("entries") if isinstance(about, dict) else None
         hashes = entries if isinstance(entries, list) else ()
         return tuple(item for item in hashes if isinstance(item, str))
 
 
-def _new_after_digest(entries: Sequence[Any], hashes: Sequence[str], known: Collection[str]) -> list[int]:
+def _new_after_digest(entries: Sequence[Any], hashes: Sequence[str], replaced: Collection[str]) -> list[int]:
     """Return the indices of the new entries of a list that a client has compacted.
 
     Such a list begins with the digest and repeats some messages of before; what follows them is new.
     """
-    repeated = (hashes[n] in known or is_earlier_digest(entry) for n, entry in enumerate(entries))
-    first_new = next((n for n, is_repeated in enumerate(repeated) if not is_repeated), len(entries))
+    first_new = 0
+    while first_new < len(entries) and (
+        hashes[first_new] in replaced or is_earlier_digest(entries[first_new])
+    ):
+        first_new += 1
     return [n for n in range(first_new, len(entries)) if not is_earlier_digest(entries[n])]
 
 
@@ -157,7 +174,10 @@ class Conversations:
         """Locks in use."""
         self._store: SqliteStore | None = None
         self._open: OrderedDict[str, tuple[str, Conversation]] = OrderedDict()
-        """By session: the name by which its client's lists are found, and the conversation."""
+        """By session: the name its client's lists lead to (``ClientList.session``), and the conversation.
+
+        Several sessions have the same such name if the client's lists diverged; the last used is at the end.
+        """
 
     @contextmanager
     def locked(self, client_list: ClientList) -> Iterator[Conversation]:
@@ -167,11 +187,11 @@ class Conversations:
             base = name[: len(SESSION_PREFIX) + 2 * NAME_BYTES]  # one lock for all sessions of a client's id
             lock = self._locks.setdefault(base, threading.RLock())
         with lock:
-            yield self._continued(name, client_list) or self._conversation(name, name, client_list)
+            yield self._continued(name, client_list) or self._open_conversation(name, name, client_list)
 
     def separate(self, client_list: ClientList) -> Conversation:
         """Return a session of its own for a list that does not continue the logged conversation."""
-        return self._conversation(client_list.session, client_list.own_session, client_list)
+        return self._open_conversation(client_list.session, client_list.own_session, client_list)
 
     def close(self) -> None:
         """Close the log."""
@@ -184,27 +204,27 @@ class Conversations:
     def _continued(self, name: str, client_list: ClientList) -> Conversation | None:
         """Return the client's open conversation that a list continues: clients may alternate between some."""
         with self._guard:
-            own = [(key, one) for key, (client, one) in reversed(self._open.items()) if client == name]
-        for key, conversation in own:
-            if conversation.continues_with(client_list):
-                return self._conversation(name, key, client_list)
+            last_used_first = list(reversed(self._open.items()))
+        for session, (list_name, conversation) in last_used_first:
+            if list_name == name and conversation.continues_with(client_list):
+                return self._open_conversation(name, session, client_list)
         return None
 
-    def _conversation(self, name: str, session: str, client_list: ClientList) -> Conversation:
-        """Return the conversation of a session, opened if it is not open."""
+    def _open_conversation(self, name: str, session: str, client_list: ClientList) -> Conversation:
+        """Return the conversation of a session, opened if needed, and close the one used longest ago."""
         with self._guard:
             _, conversation = self._open.pop(session, (name, None))
         if conversation is None:
             model = client_list.request.body.get("model")
-            name_of_model = model if isinstance(model, str) else "unknown"
-            conversation = Conversation(session, self._opened(), name_of_model)
+            model = model if isinstance(model, str) else "unknown"
+            conversation = Conversation(session, self._opened_store(), model)
         with self._guard:
             self._open[session] = name, conversation
             while len(self._open) > OPEN_SESSIONS:
                 self._open.popitem(last=False)
         return conversation
 
-    def _opened(self) -> SqliteStore:
+    def _opened_store(self) -> SqliteStore:
         with self._guard:
             if self._store is None:
                 path = self._path or store_path()

@@ -1,7 +1,7 @@
 """Find what a sentence abandons by name ("drop the tabs, use spaces"), and whether that ends a rule.
 
 "Drop" can mean removing a thing, postponing it, or ending a rule about it. It ends a rule only if the words
-name nothing but the rule's subject and a new choice follows.
+name nothing but the rule's subject and a new choice follows. ``retire.py`` calls this.
 """
 
 from __future__ import annotations

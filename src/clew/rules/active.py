@@ -1,4 +1,9 @@
-"""The rules in force, indexed by subject, so that a sentence is compared with few of many."""
+"""The rules in force, indexed by what they are about, so that a sentence is compared with few of many.
+
+``ActiveRules`` holds them for ``Pins``; ``retire.py`` asks it for the rules ``near`` a sentence. "You can
+push now" finds "never push to main" by the word "push", and a sentence about ``src/web/a.ts`` finds a rule
+about ``src/web``.
+"""
 
 from __future__ import annotations
 

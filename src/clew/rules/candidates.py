@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 
 from clew.message import Cite, Item, Origin, Role, Text, Trust
 from clew.rules.evidence import Evidence, evidence
-from clew.rules.find import candidates_in, own_sentences, read_rule
+from clew.rules.find import candidates_in, read_rule
 from clew.rules.findings import in_whole_message
+from clew.rules.own_words import own_sentences
 from clew.rules.rule import Force, Rule
 from clew.rules.sentences import sentences
 from clew.rules.speech import WHOLE_SPEECH, utterances

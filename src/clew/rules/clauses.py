@@ -1,7 +1,8 @@
 """Split a sentence that states several rules, and relate a sentence to the one before it.
 
-Each rule can then be kept and lifted separately. A sentence may withdraw the one before it, or borrow its
-verb.
+"Never push, and ask me before you deploy" becomes two rules, which can be kept and lifted separately; so does
+"you can touch lib/ but not lib/core/", a permission and a ban. A sentence may withdraw the one before it
+("wait, no"), or borrow its verb ("answer in Spanish; code in English"). ``find.py`` calls this.
 """
 
 from __future__ import annotations

@@ -1,6 +1,9 @@
 """Match the phrases of a language in a sentence, at the positions in a clause where they count.
 
-Phrases are stored in a tree and matched word by word.
+In: the words of a sentence. Out: a ``Hit`` for each cue, with the words that matched: "please never push" has
+a hit of the cue ``ban`` on "never push". Phrases are kept in a tree and matched word by word; "don't push"
+counts, "we don't push" does not, because a subject makes it a statement. ``languages.py`` builds the trees
+from the tables; ``evidence.py`` asks for the hits.
 """
 
 from __future__ import annotations

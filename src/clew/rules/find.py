@@ -1,4 +1,9 @@
-"""Find the rules, decisions and restricting requests in a message."""
+"""Find the rules, decisions and restricting requests in a message.
+
+In: a message. Out: a ``Rule`` for each binding sentence, with its exact place. ``find`` returns the standing
+rules only, which ``Pins`` keeps: of "Looks good. Never push to main." it returns "Never push to main.", a
+prohibition about ``push`` and ``main``. The path of a sentence through the room is in README.md.
+"""
 
 from __future__ import annotations
 
@@ -17,37 +22,20 @@ from clew.rules.clauses import (
     withdrawal_index,
     withdraws,
 )
-from clew.rules.evidence import Evidence, Surroundings, evidence, is_silent
+from clew.rules.evidence import Evidence, evidence
 from clew.rules.force import announces, judge
-from clew.rules.languages import guess
-from clew.rules.pasted import (
-    LONG,
-    NOTHING_PASTED,
-    foreign,
-    is_briefing,
-    is_deep,
-    is_own_paragraph,
-    is_status,
-    pasted_document,
-    printed_spans,
-    tasks,
-)
+from clew.rules.own_words import own_sentences
+from clew.rules.pasted import LONG
 from clew.rules.permission import PERMITS
+from clew.rules.prefilter import is_silent
 from clew.rules.rule import BAN_LEAD, Force, Kind, Reason, Rule, Strength
-from clew.rules.sentences import Sentence, Spans, sentences
+from clew.rules.sentences import Sentence
 from clew.rules.subject import scope_of
-from clew.rules.words import confidence, model, words_again
+from clew.rules.words import confidence, model
 
 _BOUNDS = ("limit_number", "measure")
 _DECISIVE = 4.0
 """Weight from which on a cue determines the kind of a lasting rule; chosen by hand."""
-_SAMPLE = 2_000
-"""Characters from which the language of a message is guessed."""
-_BOOK = 8_000
-"""Characters above which a text is a specification: its lists of rules are about the product (by hand)."""
-_TYPED = 4_000
-"""Characters above which nobody types a text: of a prompt that long, only its start and its end are speech.
-In three samples of sessions that were new to the finder, 17 of 71 pins from such texts were right."""
 _REMEMBERED = 512
 """Short texts whose result is cached: several trackers ask about each, a block of messages at a time."""
 _REMEMBERED_LONG = 16
@@ -57,14 +45,6 @@ _TAKEN_BACK = lazy_pattern(
     re.IGNORECASE,
 )
 """Words that withdraw the sentence before them and say something else."""
-_ENCODED = lazy_pattern(r'\s*"[^"]*\\"')
-"""The start of a text that a program wrote as a JSON string: a person does not type escaped quotes."""
-_NOTE = lazy_pattern(r"\s*#(?!include|define|region|pragma) ?[^\W\d][^\n#]{14,400}\s*\Z")
-"""A message of one line after "#", which Claude Code keeps as a note for later: no heading, no comment."""
-_NAMES_FILE = lazy_pattern(r"\w\.[a-z]{2,5}\b|[\w.-]+/|\byet\b")
-_PLAINLY = lazy_pattern(r"(?:important\W+)?(?:please )?(?:never|do not|don['’]t|always)\b", re.IGNORECASE)
-
-
 FEWEST_IN_LIST, LIST_SHARE, LONGEST_LIST = 3, 0.7, 8_000
 """From how many sentences and what share of its text a message is a list of rules, and how many characters it
 has at most: a longer one is a document. Chosen by hand."""
@@ -176,69 +156,6 @@ _FORGET_RULE = lazy_pattern(
     r"(?:rules?|restriction|ban|limit|constraint)\b",
     re.IGNORECASE,
 )
-
-
-def own_sentences(text: str, trust: Trust) -> Iterator[tuple[Sentence, Surroundings]]:
-    """Yield the speaker's own sentences, each with its surroundings; pasted text and code are none."""
-    if trust is Trust.USER and _ENCODED.match(text):
-        return
-    if trust is Trust.USER and _NOTE.match(text):
-        text = text.replace("#", " ", 1)  # same positions
-    sample = text[:_SAMPLE]
-    default = guess(sample, words_again(sample))
-    paste = pasted_document(text) if trust is Trust.USER else NOTHING_PASTED
-    others = Spans(iter(foreign(text) if trust is Trust.USER else ()))
-    output = Spans(iter(printed_spans(text) if trust is Trust.USER else ()))
-    orders = trust > Trust.USER and len(text) >= LONG
-    briefing = orders or is_briefing(text)
-    handed_on = Spans(tasks(text) if briefing and not orders else iter(()))
-    speaks = trust is Trust.USER and not briefing and not _is_list_of_rules(text)
-    for sentence in sentences(text, tags_are_speech=trust > Trust.USER):
-        inside = paste.start <= sentence.start < paste.end
-        if (inside and paste.material) or is_status(sentence.text) or _is_output(text, sentence, output):
-            continue
-        if others.hold(sentence.start):
-            continue
-        within = speaks or (briefing and not orders and len(text) > _TYPED)
-        deep = within and is_deep(text, sentence.start, sentence.end) and not _is_plain_line(text, sentence)
-        briefed = briefing and not handed_on.hold(sentence.start)
-        unlisted = deep and len(text) > _BOOK
-        placed = sentence._replace(heading="", lead="") if unlisted else sentence
-        yield placed, Surroundings(default, inside, briefed, orders, deep, len(text))
-
-
-def _is_list_of_rules(text: str) -> bool:
-    """Return True if nearly every sentence of a long text is a plain rule: then it is no specification."""
-    if len(text) < LONG or len(_RULE_WORD.findall(text)) * _PLAIN_RULE < len(text):
-        return False
-    said = [one.text for one in sentences(text)]
-    plain = sum(len(one) <= _PLAIN_RULE and _RULE_WORD.search(one) is not None for one in said)
-    return plain >= _MOSTLY * len(said)
-
-
-_RULE_WORD = lazy_pattern(
-    r"\b(?:never|always|do\s+not|don['’]t|must(?:\s+not)?|no\s+new|ask\s+me|only|without)\b", re.IGNORECASE
-)
-_PLAIN_RULE = 160
-"""Characters of a sentence that says little but a rule..."""
-_MOSTLY = 0.8
-"""...and the share of such sentences from which a text is a list of rules. Both chosen by hand."""
-
-
-def _is_output(text: str, sentence: Sentence, output: Spans) -> bool:
-    """Return True if a sentence is in printed output and not a remark between two pastes."""
-    return output.hold(sentence.start) and not is_own_paragraph(text, sentence.start, sentence.end)
-
-
-def _is_plain_line(text: str, sentence: Sentence) -> bool:
-    """Return True if a sentence is a line of its own that opens with a plain ban or order."""
-    alone = text[: sentence.start].endswith("\n") and text[sentence.end : sentence.end + 1] in ("", "\n")
-    if len(text) > _TYPED:
-        alone = alone and (
-            is_own_paragraph(text, sentence.start, sentence.end)
-            or _NAMES_FILE.search(sentence.text) is not None
-        )
-    return alone and _PLAINLY.match(sentence.text) is not None
 
 
 def found_in(sentence: Sentence, seen: Evidence, part: int, trust: Trust) -> Rule | None:

@@ -1,4 +1,8 @@
-"""The cue tables, one file per language, and language guessing."""
+"""Load the phrase table of a language (``data/LANGUAGE.toml``), and guess the language of a sentence.
+
+``guess("bitte nicht pushen", ["bitte", "nicht", "pushen"])`` is "german", and ``language("german")`` has its
+phrases. The format of a table is explained in ``data/english.toml``.
+"""
 
 from __future__ import annotations
 

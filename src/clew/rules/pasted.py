@@ -1,7 +1,9 @@
 """Find the parts of a message that are pasted documents or terminal output, not the speaker's words.
 
 A log line may read like an order ("Keeping test repo at: …", "No checkpoints in the branch"); its neighbours
-show that it is not.
+show that it is not. Three kinds: output of programs (``printed_spans``), a document or a prepared prompt
+(``pasted_document``), and text that its own words announce as another person's (``foreign``): "Translate this
+mail: …". ``own_words.py`` and the trackers of the ledger leave these parts out.
 """
 
 from __future__ import annotations
@@ -336,7 +338,7 @@ _TAG_WITHIN = 80
 def foreign(text: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of a text that its own words mark as foreign: pasted, forwarded, to be worked on.
 
-    Fenced, quoted or tagged text is recognised by ``layout``, so a fence after such a line ends the paste.
+    Fenced, quoted or tagged text is recognised by ``lines.py``, so a fence after such a line ends the paste.
     """
     document = pasted_document(text)
     spans = [(document.start, document.end)] if document.material else []

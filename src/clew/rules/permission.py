@@ -1,8 +1,9 @@
 """Permissions: whether one is really given, its reason, and the go-ahead that ends provisional rules.
 
-A permission may be denied, asked about, reported or hypothetical. Ending a rule by mistake is worse than
-keeping it too long, because a person can remove it by hand. A provisional rule ("don't write code yet") ends
-with a go-ahead.
+"You can push now" permits; "you can't push", "can I push?", "Bob said I can push" and "if you can push" do
+not. Ending a rule by mistake is worse than keeping it too long, because a person can remove it by hand. A
+provisional rule ("don't write code yet") ends with a go-ahead ("sounds good, do it"). ``retire.py`` asks
+before it ends a rule.
 """
 
 from __future__ import annotations

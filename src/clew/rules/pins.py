@@ -1,8 +1,10 @@
-"""Rules ("pins"): found in messages or set by hand, from their start to their end.
+"""Rules ("pins") of a session: found in messages or set by hand, from their start to their end.
 
-A rule is never deleted. A later message, a person, or the end of its time ends it, and it records which. The
-system and developer messages that open a session are the prompt: they are kept whole by every compaction, so
-their rules are not pinned.
+``Pins.add`` takes each message, finds the rules that it states and ends, and keeps them as p1, p2, …; the
+ledger asks ``Pins.active`` for those that every view must show. A rule is never deleted: a later message, a
+person, a model's judgement or the end of its time ends it, and it records which. The system and developer
+messages that open a session are the prompt: they are kept whole by every compaction, so their rules are not
+pinned.
 """
 
 from __future__ import annotations
@@ -77,6 +79,8 @@ class Pins:
     """Ids of the active rules that hold for one answer only; may include ended ones."""
     _by_ref: dict[RuleRef, list[str]] = field(init=False, default_factory=dict)
     """Ids of all rules by reference."""
+    _by_part: dict[tuple[str, int], dict[Cite, str]] = field(init=False, default_factory=dict)
+    """Ids of all rules by place, for each part of a message."""
 
     def __post_init__(self) -> None:
         for pin in self.held.values():
@@ -84,6 +88,11 @@ class Pins:
 
     def _put(self, pin: Rule) -> None:
         """Store a new or changed rule and update the indexes."""
+        old = self.held.get(pin.id)
+        if old is not None and old.source and self._by_part.get(old.source[:2], {}).get(old.source) == pin.id:
+            del self._by_part[old.source[:2]][old.source]
+        if pin.source:
+            self._by_part.setdefault(pin.source[:2], {})[pin.source] = pin.id
         self.held[pin.id] = pin
         named = self._by_ref.setdefault(pin.ref, [])
         if pin.id not in named:
@@ -146,7 +155,7 @@ class Pins:
         """
         named = self._by_ref.get(rule, [])
         if not named and rule.source:
-            sources = {pin.source: pin.id for pin in self.held.values() if pin.source}
+            sources = self._by_part.get(rule.source[:2], {})
             near = overlapping(rule.source, sources)
             named = [sources[near[0]]] if len(near) == 1 else []
         if hint in named:

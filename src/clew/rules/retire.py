@@ -1,4 +1,9 @@
-"""Find which active rules a message ends, by withdrawing or by contradicting them."""
+"""Find which active rules a message ends, by withdrawing or by contradicting them.
+
+In: the rules in force and a message. Out: a ``Retirement`` for each rule that it ends, with the words that
+do. "You can push now" lifts "never push"; "use tabs" supersedes "use spaces"; "go ahead" ends "don't write
+code yet". ``Pins`` applies them. What only resembles a permission is recognised in ``permission.py``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A rule and the values it consists of: kind, scope, strength, duration, reasons, state."""
+"""A rule and the values it consists of: kind, scope, strength, duration, reasons, state.
+
+"Never push to main" is a prohibition (kind) about ``push`` and ``main`` (scope) that must be kept (strength)
+until it is lifted (duration), found because of the cue ``ban`` (reason), and active (state).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Cues that are not phrases: the form of a sentence, and combinations of its phrases."""
+"""Cues that are not phrases: the form of a sentence, and combinations of its phrases.
+
+"Why is it always red?" has the cue ``question``, "NEVER push" the cue ``shouted``, "tabs, not spaces" the cue
+``contrast``, and "at most 80 columns" combines the phrase "at most" with a number to ``limit_number``.
+``evidence.py`` adds these to the phrases; the weights are in ``data/model.toml``.
+"""
 
 from __future__ import annotations
 

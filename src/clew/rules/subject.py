@@ -1,4 +1,10 @@
-"""Parse what a rule is about and how long it holds, and compare the subjects of two sentences."""
+"""Parse what a rule is about and how long it holds, and compare the subjects of two sentences.
+
+``scope_of`` returns the paths, tools, names and topics of a rule and its duration: of "don't touch src/api
+until the release", the path ``src/api`` and the duration "until the release". ``subject_of`` returns the
+stems by which ``retire.py`` compares two sentences: "pushing" and "push" are one word. ``choices`` returns
+which of several alternatives a sentence is for: tabs, not spaces.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +23,10 @@ _FILE = lazy_pattern(
     r"(?<![\w/.`-])[\w-][\w.-]*\.(?:py|pyi|js|jsx|ts|tsx|json|jsonl|toml|ya?ml|md|rst|txt|html?|s?css|sql|sh|go|rs"
     r"|rb|java|kt|c|h|cpp|cs|php|swift|lock|cfg|ini|env|csv|xml|ipynb|vue|svelte)\b"
 )
+_GLOB = lazy_pattern(
+    r"(?<![\w*/`.\\-])(?:\.\w[\w.-]*\*|\w[\w.-]*\.\*|\*\.\w[\w.-]*|\w[\w.-]*[\w-]\*\.\w[\w.-]*)(?![\w*/`(])"
+)
+"""A glob without quotes or a folder: ".env*", "config.*", "*.lock", "test_*.py"; not "*this*" or "2 * 3"."""
 _IDENTIFIER = lazy_pattern(
     r"(?<![\w/.])(?:[a-z][a-z0-9]*[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|\w+\(\)|[a-z0-9]+_\w+|[A-Z]{2,}_[A-Z_]+)(?![\w/])"
 )
@@ -37,7 +47,8 @@ def scope_of(text: str, tokens: Sequence[Token], hits: Iterable[Hit]) -> Scope:
     """Return what a sentence is about; tokens and hits are those of ``text``."""
     names, paths = _quoted_code(text, tokens)
     paths += [text[token.start : token.end] for token in _bare_paths(text, tokens)]
-    paths += [name for name in _FILE.findall(text) if not any(name in path for path in paths)]
+    for pattern in (_GLOB, _FILE) if "*" in text else (_FILE,):
+        paths += [name for name in pattern.findall(text) if not any(name in path for path in paths)]
     names += _IDENTIFIER.findall(_BACKTICKS.sub(" ", text))
     tools = [token.word for token in tokens if token.word in words("scope", "tools")]
     tools += [name for name in names if name.split(" ", 1)[0].lower() in words("scope", "tools")]

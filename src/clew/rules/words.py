@@ -1,4 +1,9 @@
-"""Split text into words, and load the data tables: word lists, and the weights of the cues."""
+"""Split text into words, and load the data tables: word lists, and the weights of the cues.
+
+``tokens("Don't edit `a.py`, please")`` are the words "don't", "edit", one token for the code, and "please",
+which opens a clause. ``words(section, key)`` is a word list of ``data/words.toml``; ``model()`` has the
+weights by which ``find.py`` decides whether a sentence binds.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ from clew.errors import (
 )
 from clew.log.protocol import Ctx
 from clew.log.store.postgres import PostgresStore
-from clew.service.handlers import HANDLERS, MOST_EVENTS, Call, event_to_json, read_events
+from clew.service.handlers import HANDLERS, MOST_EVENTS, OperationCall, event_to_json, read_events
 from clew.service.jobs import Jobs
 from clew.service.metrics import Metrics
 from clew.service.operations import OPERATIONS, Operation, check_fields, openapi
@@ -113,7 +113,7 @@ class Service:
         routes += [
             Route("/healthz", self._health),
             Route("/metrics", self._metrics),
-            Route("/openapi.json", lambda _request: Answer(openapi(__version__))),
+            Route("/openapi.json", lambda _request: JsonAnswer(openapi(__version__))),
         ]
         return Starlette(routes=routes, exception_handlers={404: _no_route, 405: _no_route})
 
@@ -132,11 +132,11 @@ class Service:
     async def _answer(self, operation: Operation, request: Request) -> Response:
         workspace = self.tokens.workspace(request)
         fields = check_fields(operation, await _body(request)) if operation.fields else {}
-        call = Call(self, workspace, request, fields)
+        call = OperationCall(self, workspace, request, fields)
         if operation.name == "events" and "text/event-stream" in request.headers.get("accept", ""):
             after = call.number("after", request.headers.get("last-event-id", "0"))
             return StreamingResponse(self._follow(call.ctx, after), media_type="text/event-stream")
-        return Answer(await run_in_threadpool(HANDLERS[operation.name], call))
+        return JsonAnswer(await run_in_threadpool(HANDLERS[operation.name], call))
 
     async def _follow(self, ctx: Ctx, after: int) -> AsyncIterator[str]:
         """Yield the events of a session as server-sent events, for ever."""
@@ -159,7 +159,7 @@ class Service:
             self.store.head(Ctx(workspace="clew", session="health"))
         except ClewError as error:
             return error_response(error, 503)
-        return Answer({"status": "ok", "version": __version__})
+        return JsonAnswer({"status": "ok", "version": __version__})
 
     def _metrics(self, _request: Request) -> Response:
         text = self.metrics.text(len(self.sessions))
@@ -182,7 +182,7 @@ class Service:
         return self.jobs.defer(session, fields.get("model"), fields.get("window"))
 
 
-class Answer(Response):
+class JsonAnswer(Response):
     """JSON in ASCII, because lone surrogates, which real transcripts contain, cannot be encoded in UTF-8."""
 
     media_type = "application/json"
@@ -196,7 +196,7 @@ def error_response(error: ClewError, status: int | None = None) -> Response:
     """Return an error as JSON: its type, and what to do next."""
     known = status or next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
     headers = {"www-authenticate": "Bearer"} if known == 401 else {}
-    return Answer({"error": {"type": type(error).__name__, "message": str(error)}}, known, headers)
+    return JsonAnswer({"error": {"type": type(error).__name__, "message": str(error)}}, known, headers)
 
 
 async def _no_route(request: Request, error: Exception) -> Response:

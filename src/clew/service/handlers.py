@@ -1,4 +1,4 @@
-"""What each operation of the HTTP API does: one function per operation, from a ``Call`` to JSON.
+"""What each operation of the HTTP API does: one function per operation, from a ``OperationCall`` to JSON.
 
 ``operations.py`` declares the operations and their fields; ``app.py`` checks tokens and fields before it
 calls the function of ``HANDLERS``.
@@ -39,7 +39,7 @@ def _name(what: str, value: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class OperationCall:
     """One request to an operation."""
 
     service: Service
@@ -72,7 +72,7 @@ class Call:
         return int(value)
 
 
-def _sessions(call: Call) -> JsonObject:
+def _sessions(call: OperationCall) -> JsonObject:
     sessions = islice(call.service.store.sessions(call.workspace), call.number("limit", "1000"))
     rows: list[Json] = [
         {"name": info.session, "events": info.head.seq, "changed": info.last_time} for info in sessions
@@ -80,7 +80,7 @@ def _sessions(call: Call) -> JsonObject:
     return {"sessions": rows}
 
 
-def _append(call: Call) -> JsonObject:
+def _append(call: OperationCall) -> JsonObject:
     once = call.request.headers.get("idempotency-key")
     with call.lend() as session:
         person = call.fields["person"] and _name("person", call.fields["person"])
@@ -96,7 +96,7 @@ def _append(call: Call) -> JsonObject:
         }
 
 
-def _request(call: Call) -> JsonObject:
+def _request(call: OperationCall) -> JsonObject:
     fields = call.fields
     with call.existing() as session:
         assembled = session.request(auto=bool(fields["auto"]), memory=bool(fields["memory"]))
@@ -104,7 +104,7 @@ def _request(call: Call) -> JsonObject:
         return {"request": body, "tokens": session.tokens, "rules": [pin.quote for pin in session.pins]}
 
 
-def _compact(call: Call) -> JsonObject:
+def _compact(call: OperationCall) -> JsonObject:
     fields = call.fields
     with call.existing() as session:
         if fields["background"]:
@@ -116,7 +116,7 @@ def _compact(call: Call) -> JsonObject:
         return {"compaction": {"name": done.name, "seq": done.seq, **sizes}, "tokens": session.tokens}
 
 
-def _preview(call: Call) -> JsonObject:
+def _preview(call: OperationCall) -> JsonObject:
     fields = call.fields
     with call.existing() as session:
         outcome = session.preview(target_tokens=fields["target_tokens"], focus=fields["focus"])
@@ -127,13 +127,13 @@ def _preview(call: Call) -> JsonObject:
     return {"preview": {"tokens_before": plan.tokens_before, "tokens_after": plan.tokens_after, "lost": lost}}
 
 
-def _undo(call: Call) -> JsonObject:
+def _undo(call: OperationCall) -> JsonObject:
     with call.existing() as session:
         undone = session.undo(call.fields["count"] or 1, newest=call.fields["newest"])
         return {"undone": [item.name for item in undone], "tokens": session.tokens}
 
 
-def _recall(call: Call) -> JsonObject:
+def _recall(call: OperationCall) -> JsonObject:
     with call.existing() as session:
         hits = session.memory.search(call.fields["query"], limit=min(call.fields["limit"] or 10, 100))
         found: list[Json] = [
@@ -149,7 +149,7 @@ def _recall(call: Call) -> JsonObject:
     return {"hits": found}
 
 
-def _rules(call: Call) -> JsonObject:
+def _rules(call: OperationCall) -> JsonObject:
     with call.existing() as session:
         session.view()  # reads what other workers appended
         return {
@@ -157,17 +157,17 @@ def _rules(call: Call) -> JsonObject:
         }
 
 
-def _pin(call: Call) -> JsonObject:
+def _pin(call: OperationCall) -> JsonObject:
     with call.lend() as session:
         return {"rule": session.pin(call.fields["quote"]).id}
 
 
-def _unpin(call: Call) -> JsonObject:
+def _unpin(call: OperationCall) -> JsonObject:
     with call.existing() as session:
         return {"rule": session.unpin(call.request.path_params["rule"]).id}
 
 
-def _events(call: Call) -> JsonObject:
+def _events(call: OperationCall) -> JsonObject:
     events = read_events(call.service.store, call.ctx, call.number("after"))
     return {"events": [event_to_json(stored) for stored in events], "more": len(events) == MOST_EVENTS}
 
@@ -183,11 +183,11 @@ def event_to_json(stored: StoredEvent) -> JsonObject:
     return {"seq": stored.seq, "id": event.id, "kind": event.kind, "time": event.time, "body": event.body}
 
 
-def _forget(call: Call) -> JsonObject:
+def _forget(call: OperationCall) -> JsonObject:
     return {"forgotten": call.service.store.forget(call.workspace, call.ctx.session)._asdict()}
 
 
-def _forget_many(call: Call) -> JsonObject:
+def _forget_many(call: OperationCall) -> JsonObject:
     query = call.request.query_params
     if len(query) != 1 or not set(query) <= {"person", "unchanged_days", "all"} or not all(query.values()):
         raise InputError("which sessions?", "add ?person=NAME, ?unchanged_days=N or ?all=yes")
@@ -207,7 +207,7 @@ def days_ago(days: int) -> datetime:
         raise InputError(f"{days} days ago is before our calendar") from cause
 
 
-HANDLERS: Mapping[str, Callable[[Call], JsonObject]] = {
+HANDLERS: Mapping[str, Callable[[OperationCall], JsonObject]] = {
     "sessions": _sessions,
     "append": _append,
     "request": _request,

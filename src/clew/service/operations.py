@@ -9,7 +9,7 @@ from clew.errors import InputError
 from clew.message import Json, JsonObject
 
 
-class Field(NamedTuple):
+class OperationField(NamedTuple):
     """A field of a request body."""
 
     type: str
@@ -24,7 +24,7 @@ class Operation(NamedTuple):
     method: str
     path: str
     about: str
-    fields: Mapping[str, Field] = {}
+    fields: Mapping[str, OperationField] = {}
 
 
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
@@ -36,12 +36,14 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 }
 _SESSION = "/v1/sessions/{session}"
 _MODEL = {
-    "model": Field("string", "The model that receives the requests: how tokens are counted, how many fit."),
-    "window": Field("integer", "Context window in tokens, if it is not the model's own."),
+    "model": OperationField(
+        "string", "The model that receives the requests: how tokens are counted, how many fit."
+    ),
+    "window": OperationField("integer", "Context window in tokens, if it is not the model's own."),
 }
 _GOAL = {
-    "target_tokens": Field("integer", "The size to reach, system prompt excluded."),
-    "focus": Field("string", "What matters now, in a person's words."),
+    "target_tokens": OperationField("integer", "The size to reach, system prompt excluded."),
+    "focus": OperationField("string", "What matters now, in a person's words."),
 }
 OPERATIONS = (
     Operation("sessions", "GET", "/v1/sessions", "List the sessions of the workspace."),
@@ -51,9 +53,11 @@ OPERATIONS = (
         f"{_SESSION}/messages",
         "Append messages, durably. With an Idempotency-Key header a repeated call appends nothing.",
         {
-            "messages": Field("array", "Entries of a provider's message list.", required=True),
-            "wire": Field("string", "Their format, if it is detected wrongly."),
-            "person": Field("string", "Whom the session belongs to, recorded once; see forget_many."),
+            "messages": OperationField("array", "Entries of a provider's message list.", required=True),
+            "wire": OperationField("string", "Their format, if it is detected wrongly."),
+            "person": OperationField(
+                "string", "Whom the session belongs to, recorded once; see forget_many."
+            ),
             **_MODEL,
         },
     ),
@@ -63,10 +67,10 @@ OPERATIONS = (
         f"{_SESSION}/request",
         "Return the next request to the model: the view and what belongs around it.",
         {
-            "wire": Field("string", "anthropic, openai, responses or gemini (default: anthropic)."),
-            "fields": Field("object", "Other fields of the request, such as max_tokens."),
-            "auto": Field("boolean", "Compact first if that is due and pays."),
-            "memory": Field("boolean", "Add what recall finds for the user's last message."),
+            "wire": OperationField("string", "anthropic, openai, responses or gemini (default: anthropic)."),
+            "fields": OperationField("object", "Other fields of the request, such as max_tokens."),
+            "auto": OperationField("boolean", "Compact first if that is due and pays."),
+            "memory": OperationField("boolean", "Add what recall finds for the user's last message."),
             **_MODEL,
         },
     ),
@@ -75,7 +79,7 @@ OPERATIONS = (
         "POST",
         f"{_SESSION}/compact",
         "Make the view smaller, now or in the background.",
-        {**_GOAL, "background": Field("boolean", "Return at once; a worker compacts."), **_MODEL},
+        {**_GOAL, "background": OperationField("boolean", "Return at once; a worker compacts."), **_MODEL},
     ),
     Operation(
         "preview",
@@ -90,8 +94,8 @@ OPERATIONS = (
         f"{_SESSION}/undo",
         "Undo the last compactions.",
         {
-            "count": Field("integer", "How many (default: 1)."),
-            "newest": Field("string", "The last compaction that the caller knows, for example d3."),
+            "count": OperationField("integer", "How many (default: 1)."),
+            "newest": OperationField("string", "The last compaction that the caller knows, for example d3."),
         },
     ),
     Operation(
@@ -100,8 +104,8 @@ OPERATIONS = (
         f"{_SESSION}/recall",
         "Search this session and the others of its project.",
         {
-            "query": Field("string", "What to look for.", required=True),
-            "limit": Field("integer", "Most hits (default: 10)."),
+            "query": OperationField("string", "What to look for.", required=True),
+            "limit": OperationField("integer", "Most hits (default: 10)."),
         },
     ),
     Operation("rules", "GET", f"{_SESSION}/rules", "List the rules in force."),
@@ -110,7 +114,7 @@ OPERATIONS = (
         "POST",
         f"{_SESSION}/rules",
         "Set a rule.",
-        {"quote": Field("string", "Its wording.", required=True)},
+        {"quote": OperationField("string", "Its wording.", required=True)},
     ),
     Operation("unpin", "DELETE", f"{_SESSION}/rules/{{rule}}", "Revoke a rule."),
     Operation(

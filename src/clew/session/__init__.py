@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from clew.compaction.decide import DecidedCompaction, DigestAttempt
     from clew.session.compact_list import compact, compact_async
-    from clew.session.compact_session import Request
     from clew.session.compactor import Compactor
-    from clew.session.fit import FitResult
+    from clew.session.fit import FitResult, Request
     from clew.session.history import Compaction
     from clew.session.provenance import Expansion, Explanation, Quote
     from clew.session.result import CompactResult, Options
@@ -30,7 +29,7 @@ _MODULE_OF = {
     "Options": "clew.session.result",
     "DecidedCompaction": "clew.compaction.decide",
     "Quote": "clew.session.provenance",
-    "Request": "clew.session.compact_session",
+    "Request": "clew.session.fit",
     "Session": "clew.session.session",
     "compact": "clew.session.compact_list",
     "compact_async": "clew.session.compact_list",

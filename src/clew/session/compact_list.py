@@ -40,7 +40,7 @@ from clew.providers import wire_named
 from clew.providers.model import AsyncModel, Model, Steps
 from clew.session.conversation import ConversationState, advance, start
 from clew.session.digest_in_list import carried_by, restore
-from clew.session.fit import OVERSIZED_SHARE, Gauge, oversized_results, unread_count, with_unread
+from clew.session.gauge import OVERSIZED_SHARE, Gauge, oversized_results, unread_count, with_unread
 from clew.session.parsed_input import ParsedInput
 from clew.session.result import CompactResult, Options, restore_conversation
 from clew.session.summariser import (

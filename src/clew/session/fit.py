@@ -1,60 +1,58 @@
-"""Before a request: measure the window, decide whether to compact, and estimate whether that pays.
+"""Before a request of a session: measure the window, compact if that is due and pays, and log the result.
 
-``Gauge(model, policy).measure({Region.HISTORY: 160_000})`` is a ``TokenBudget``: how full each region of the
-window is, and the verdict: continue, warn, compact down to a size, or stop.
+``fitting`` is the work of ``Session.fit``: a ``Request`` goes in, a ``FitResult`` comes out, and one
+``TokenBudget`` event is appended to the log, whether something was compacted or not.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import takewhile
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import cast
 
 from clew.budget import (
-    FRESH,
-    Allotment,
     Cache,
     Compact,
-    CompactionPrice,
     CostChoice,
     CostMove,
     Fill,
     Option,
     Outlook,
-    Policy,
     Region,
-    ResultArrived,
     Signal,
-    State,
     TokenBudget,
+    Trigger,
     Verdict,
-    Window,
-    allot,
-    choose,
-    compaction_price,
-    judge,
-    region_of,
-    window_for,
+    requests_to_come,
 )
-from clew.message import Item, JsonObject, Role, ToolResult
-from clew.tokens import ModelInfo, TokenCounter
+from clew.compaction.decide import Writer
+from clew.compaction.propose import pruned_size
+from clew.compaction.task import CompactionTask
+from clew.errors import BudgetExceeded, CompactionRefused, StalePlan
+from clew.log import TOKEN_BUDGET, new_event
+from clew.message import JsonObject
+from clew.providers.model import Steps
+from clew.session.compact_session import NOTHING_SMALLER, compacting, task_of
+from clew.session.gauge import Gauge, measure, unread_count, with_unread
+from clew.session.history import Compaction
+from clew.session.replay import Replay
 
-if TYPE_CHECKING:
-    from clew.compaction.task import Keep
-    from clew.log.protocol import Event
-    from clew.session.history import Compaction
+_SEND_LESS = "revoke or shorten rules, send shorter messages, or use a model with a larger window"
 
-MOST_LEFT = 0.6
-"""The share of the usable window up to which a target may be raised..."""
-MOST_LEFT_BESIDE = 0.4
-"""...or this share of what compaction can touch, if a large system prompt leaves less; chosen by hand."""
-OVERSIZED_SHARE = 0.5
-"""The share of the usable window from which a new tool result is oversized although no caller reported it: a
-smaller one fits, and the model asked to read it. Chosen by hand."""
-SUMMARY_SHARE = 0.3
-"""The share of the target that a model-written digest is assumed to take; chosen by hand."""
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request that is about to be sent, apart from the view."""
+
+    signals: tuple[Signal, ...] = ()
+    fixed_tokens: Mapping[Region, int] | None = None
+    """Tokens sent in addition to the view, by region: tools, instructions, notes."""
+    cache_age_seconds: float | None = None
+    """Seconds since the last request; None before the first."""
+    made: int = 0
+    """Requests sent so far."""
+    about: JsonObject | None = None
+    """Extra fields for the TokenBudget event: the parts of the request, what memory returned and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,138 +78,115 @@ class FitResult:
         return CostMove.SUMMARISE if self.compaction.digest else CostMove.PRUNE
 
     @property
+    def why_otherwise(self) -> str:
+        """Return why what ran is not what the estimate chose; "" if it is, or none was made."""
+        if self.choice is None or self.choice.move is self.ran:
+            return ""
+        if self.compaction is None:
+            return self.refused or "nothing ran: the caller compacts, or compaction is switched off"
+        if self.ran is CostMove.PRUNE:
+            return "pruning alone reached the size, so no digest was needed"
+        return "pruning alone did not reach the size, so a digest was made"
+
+    @property
     def verdict(self) -> Verdict:
         """Return whether to continue, warn, compact or stop."""
         return self.budget.verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Gauge:
-    """Measures the window of one model under one policy."""
+def fitting(
+    replay: Replay, gauge: Gauge, request: Request, writer: Writer | None, auto: bool
+) -> Steps[FitResult]:
+    """Measure the window, compact if due and worth it, and log one TokenBudget event.
 
-    model: ModelInfo
-    policy: Policy
-    window_tokens: int | None = None
-    """Overrides the model's own window."""
-
-    @property
-    def window(self) -> Window:
-        """Return the context window that is measured."""
-        if self.window_tokens is None:
-            return window_for(self.model, self.policy)
-        return Window(self.window_tokens, self.policy.reply.of(self.window_tokens))
-
-    def most_left(self, fixed_tokens: int) -> int:
-        """Return the size up to which a compaction may leave more than the policy asks for.
-
-        ``fixed_tokens`` are those that it never touches.
-        """
-        usable = self.window.usable_tokens
-        beside = round(MOST_LEFT_BESIDE * max(0, usable - fixed_tokens))
-        return max(round(MOST_LEFT * usable), fixed_tokens + beside)
-
-    @property
-    def keep(self) -> Keep:
-        """Return how many recent messages stay verbatim."""
-        from clew.compaction.task import Keep  # needed for a compaction only
-
-        messages, tokens = self.policy.keep_messages, self.policy.keep_tokens or None
-        if messages is None:
-            return Keep(tokens=tokens)
-        return Keep(max(1, messages), messages, tokens)
-
-    def measure(
-        self, tokens: Mapping[Region, int], signals: Iterable[Signal] = (), state: State = FRESH
-    ) -> TokenBudget:
-        """Return how full the window is, and whether to compact now."""
-        expected = state.results.expected_tokens(self.policy, self.window.usable_tokens)
-        allotment = self.allot({Region.NEXT_RESULT: expected, **tokens})
-        return TokenBudget(allotment, judge(Fill.of(allotment, time.time()), self.policy, signals, state))
-
-    def allot(self, tokens: Mapping[Region, int]) -> Allotment:
-        """Split the window among the regions."""
-        window = self.window
-        return allot(window.tokens, {**tokens, Region.REPLY: window.reply_tokens}, self.policy)
-
-    def weigh(
-        self,
-        allotment: Allotment,
-        verdict: Compact,
-        outlook: Outlook,
-        *,
-        with_model: bool,
-        pruned: Option | None = None,
-    ) -> CostChoice:
-        """Compare waiting, pruning alone if that frees anything, and a digest down to the target."""
-        fixed = allotment.of(Region.SYSTEM).given + allotment.of(Region.TOOLS).given
-        digest = Option(
-            CostMove.SUMMARISE,
-            verdict.target_tokens,
-            min(fixed, verdict.target_tokens),
-            int(verdict.target_tokens * SUMMARY_SHARE) if with_model else 0,
-        )
-        return choose(outlook, [pruned, digest] if pruned else [digest], verdict)
+    A compaction that fails raises only if the request does not fit without it; the event is logged first.
+    """
+    budget = measure(replay, gauge, request.signals, request.fixed_tokens)
+    fitted = FitResult(budget)
+    if isinstance(budget.verdict, Compact):
+        task, choice = _weigh_compaction(replay, gauge, request, budget, with_model=writer is not None)
+        fitted = FitResult(budget, choice)
+        if auto and choice.move is not CostMove.WAIT:
+            fill = Fill.of(budget.allotment)
+            try:
+                compaction = yield from _compacting_what_is_due(replay, task, writer, fill)
+            except (CompactionRefused, BudgetExceeded, StalePlan) as refusal:
+                fitted = replace(fitted, refused=refusal.detail)
+                if fill.used_tokens > gauge.window.usable_tokens:
+                    _log(replay, fitted, request)
+                    raise
+            else:
+                fitted = replace(fitted, compaction=compaction)
+    if fitted.compaction or fitted.refused:
+        now = measure(replay, gauge, (), request.fixed_tokens)
+        fitted = replace(fitted, before=budget, budget=now)
+    _log(replay, fitted, request)
+    return fitted
 
 
-def unread_count(items: Sequence[Item]) -> int:
-    """Return how many of the last messages the model has not answered yet."""
-    return sum(1 for _ in takewhile(lambda item: item.message.role is not Role.ASSISTANT, reversed(items)))
+def _compacting_what_is_due(
+    replay: Replay, task: CompactionTask, writer: Writer | None, fill: Fill
+) -> Steps[Compaction | None]:
+    """Compact; raise if nothing could be made smaller. None if compaction is switched off."""
+    compaction = yield from compacting(replay, task, writer)
+    if compaction is None and not replay.view.off:
+        raise BudgetExceeded(f"{fill}; {NOTHING_SMALLER}", _SEND_LESS)
+    return compaction
 
 
-def with_unread(target_tokens: int, unread_tokens: int, most_tokens: int) -> int:
-    """Return a target raised by what the model has not read yet, up to ``most_tokens``."""
-    return max(target_tokens, min(target_tokens + unread_tokens, most_tokens))
+def _weigh_compaction(
+    replay: Replay, gauge: Gauge, request: Request, budget: TokenBudget, *, with_model: bool
+) -> tuple[CompactionTask, CostChoice]:
+    """Return the task of a compaction that is due, and whether it pays, by pruning alone or with a digest."""
+    verdict = cast(Compact, budget.verdict)
+    other = sum((request.fixed_tokens or {}).values())  # sent in addition to the view
+    new = replay.items[len(replay.items) - unread_count(replay.items) :]
+    unread_tokens = sum(replay.counter.count(item.message) for item in new)
+    fill = Fill.of(budget.allotment)
+    most = gauge.most_left(fill.fixed_tokens)
+    outlook = Outlook(
+        fill.used_tokens,
+        Cache(gauge.model, request.cache_age_seconds),
+        requests_to_come(request.made),
+        unread_tokens,
+    )
+    oversized = verdict.trigger is Trigger.OVERSIZED
+    target = verdict.target_tokens
+    if not oversized:
+        target = with_unread(target, unread_tokens, most)
+    goal = replace(verdict, target_tokens=target)
+    task = task_of(replay, gauge, target - other, verdict.trigger, verdict.why)
+    task = replace(task, most_tokens=most - other)
+    pruned = _shortened_option(goal, outlook) if oversized else _prune_only_option(task, other)
+    choice = gauge.weigh(budget.allotment, goal, outlook, with_model=with_model, pruned=pruned)
+    if pruned and choice.move is CostMove.PRUNE:
+        task = replace(task, target_tokens=max(task.target_tokens, pruned.after_tokens - other))
+    return task, choice
 
 
-def oversized_results(items: Sequence[Item], gauge: Gauge, counter: TokenCounter) -> list[ResultArrived]:
-    """Return the unread tool results that alone take most of the window, unless they are to stay verbatim."""
-    most = max(round(OVERSIZED_SHARE * gauge.window.usable_tokens), gauge.policy.keep_tokens)
-    new = items[len(items) - unread_count(items) :]
-    results = (part for item in new for part in item.message.parts if isinstance(part, ToolResult))
-    sizes = [(counter.count_part(result), result.name or "a tool") for result in results]
-    return [ResultArrived(tokens, name) for tokens, name in sizes if tokens > most]
+def _prune_only_option(task: CompactionTask, other_tokens: int) -> Option | None:
+    """Return what pruning alone would leave of a request; None if it would free nothing."""
+    left = pruned_size(task)
+    if left is None:
+        return None
+    after, unchanged = left
+    return Option(CostMove.PRUNE, after + other_tokens, unchanged)
 
 
-def shortened_option(verdict: Compact, outlook: Outlook) -> Option:
+def _shortened_option(verdict: Compact, outlook: Outlook) -> Option:
     """Return what shortening an oversized result leaves: all that was sent before stays as it is."""
     before = max(0, outlook.tokens - outlook.fresh_tokens)
     return Option(CostMove.PRUNE, verdict.target_tokens, min(before, verdict.target_tokens))
 
 
-def price_of(
-    before: Sequence[Item],
-    after: Sequence[Item],
-    counter: TokenCounter,
-    cache: Cache,
-    *,
-    with_model: bool = False,
-) -> CompactionPrice:
-    """Return what going from one view to another costs in prompt cache; ``with_model`` if one is called."""
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
-    sizes = [counter.count(item.message) for item in after]
-    total = sum(counter.count(item.message) for item in before)
-    summary = int(sum(sizes) * SUMMARY_SHARE) if with_model else 0
-    return compaction_price(total, sum(sizes), sum(sizes[:same]), cache, summary)
-
-
-def by_region(items: Iterable[Item], sizes: Iterable[int]) -> dict[Region, int]:
-    """Return the tokens of messages by region."""
-    tokens: dict[Region, int] = {}
-    for item, size in zip(items, sizes, strict=True):
-        region = region_of(item.message, at_start=tokens.keys() <= {Region.SYSTEM})
-        tokens[region] = tokens.get(region, 0) + size
-    return tokens
-
-
-def budget_event(fitted: FitResult, about: JsonObject | None = None) -> Event:
-    """Return the TokenBudget event of a request, with the caller's extra fields."""
-    from clew.log import TOKEN_BUDGET, new_event  # of a session only: clew.compact keeps no log
-
+def _log(replay: Replay, fitted: FitResult, request: Request) -> None:
+    """Append the TokenBudget event of a request."""
     body = fitted.budget.to_json()
     if fitted.before:
         body["before"] = fitted.before.to_json()
-    if about:
-        body["request"] = about
+    if request.about:
+        body["request"] = request.about
     if fitted.choice:
-        body["choice"] = {**fitted.choice.to_json(), "ran": fitted.ran.value}
-    return new_event(TOKEN_BUDGET.name, body, TOKEN_BUDGET.version)
+        why: JsonObject = {"why_otherwise": fitted.why_otherwise} if fitted.why_otherwise else {}
+        body["choice"] = {**fitted.choice.to_json(), "ran": fitted.ran.value, **why}
+    replay.append(lambda: [new_event(TOKEN_BUDGET.name, body, TOKEN_BUDGET.version)])

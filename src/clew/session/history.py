@@ -33,6 +33,8 @@ class Compaction(DecidedCompaction):
     """Its position in the log, which an undo refers to."""
     time: str
     focus: str | None = None
+    asked_range: str | None = None
+    """The range of messages that a person chose, such as ``m5-m11``; None if the whole view was compacted."""
     number: int = 0
     """Its number in the session, counted from 1; set only if there is no digest, whose id has the number."""
     tools: tuple[str, ...] = ()
@@ -69,6 +71,7 @@ def compaction_event(
     refs: Mapping[str, Ref],
     state: State,
     focus: str | None = None,
+    asked_range: str | None = None,
 ) -> Event:
     """Return the event of a compaction; ``refs`` are the log positions of the view's messages."""
     shown = shown_messages(outcome.plan)
@@ -85,6 +88,7 @@ def compaction_event(
         "calls": outcome.calls,
         "not_judged": mask(outcome.not_judged).text,
         "focus": focus,
+        "range": asked_range,
         "tools": [*changed_tools(outcome.plan, view)],
         "shortened": [item.id for item in shortened],
         "shortened_checksum": checksum(shortened) if shortened else "",
@@ -149,6 +153,7 @@ def read_compaction(stored: StoredEvent) -> Compaction:
                 seq=stored.seq,
                 time=stored.event.time,
                 focus=body["focus"],
+                asked_range=body.get("range"),
                 tools=tuple(body.get("tools", ())),
                 shortened=tuple(body.get("shortened", ())),
                 shortened_checksum=body.get("shortened_checksum", ""),

@@ -7,7 +7,7 @@
     replay.append(lambda: [event])       # append, and apply what this and other processes appended
     replay.items, replay.ledger          # what the model sees, and what code knows of the session
 
-Everything here can be thrown away and derived again. ``take`` applies one event: a message is numbered and
+Everything here can be thrown away and derived again. ``apply_event`` applies one: a message is numbered and
 added to the ledger and the view, a change made by hand is made again in the ledger, and after a compaction,
 an undo or a switch the messages of the view are loaded again when they are needed. Adding a message takes
 time proportional to its length, not to the length of the session.
@@ -21,13 +21,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from clew.budget import FRESH, Region, State
 from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Digest
-from clew.compaction.plan.plan import gc_paused
-from clew.errors import ClewError, HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged, StoreError
+from clew.errors import ClewError, HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged
 from clew.ledger.ledger import Ledger
 from clew.log import (
     ABOUT,
@@ -50,10 +49,8 @@ from clew.log import (
     load_messages,
     named_messages,
     root,
-    view_from_json,
-    view_to_json,
 )
-from clew.log.protocol import Ctx, Event, Head, ReadsPositions, Snapshots, Store, StoredEvent
+from clew.log.protocol import Ctx, Event, Head, ReadsPositions, Store, StoredEvent
 from clew.log.transfer import ImportedEvents, imported_events
 from clew.message import Item, JsonObject, Message, Role, message_number
 from clew.rules.judgement import judgement_from_json
@@ -71,6 +68,7 @@ from clew.session.changes import (
 from clew.session.digest_in_list import carried_by, digest_in, restore
 from clew.session.found_rules import RecordedRules
 from clew.session.history import Compaction, read_compaction, state_of
+from clew.session.snapshot import Snapshot, load_snapshot, save_interval, save_snapshot
 from clew.session.view import ViewMessages
 from clew.tokens import UNKNOWN, Calibration, Tally, TokenCounter, counter_for
 
@@ -83,14 +81,6 @@ TRIES = 64
 """How often an append is retried while other processes append to the same session; chosen by hand."""
 LONGEST_WAIT_S = 0.1
 """The longest random wait between two tries, reached at the last ones; chosen by hand."""
-SAVE_EVERY = 100
-"""Events between two snapshots of the derived state in a short session. Replaying an event costs about 0.7 ms
-of CPU, a snapshot of 1,000 messages 18 ms: opening stays below 0.1 s, and an append costs 0.2 ms more."""
-SAVE_SHARE = 32
-"""In a longer session there is a snapshot after each 1/32 of its events, because snapshots grow with it."""
-SAVE_EVERY_AT_MOST = 5_000
-SAVED_VERSION = 2
-"""The version of the snapshot's format; a snapshot of another version is ignored."""
 CALIBRATION = "calibration"
 """The key of an ``about`` event with what reported usage taught the token counter."""
 REMEMBERED = 256
@@ -159,7 +149,7 @@ class Replay:
                     self._problem(stored, "skipped: an imported file does not decide which rules are found")
                 elif not self.recorded.agrees(stored, len(self.view.whole)):
                     return False
-            self.take(stored)
+            self.apply_event(stored)
         return True
 
     @property
@@ -199,64 +189,46 @@ class Replay:
 
     def open(self) -> None:
         """Start from the last snapshot and apply what follows; save a new snapshot if that was much."""
-        self._restore()
+        if snapshot := load_snapshot(self.store, self.ctx):
+            self._start_from(snapshot)
         saved = self.view.seq
         self.catch_up()
-        if self.view.seq - saved >= _save_interval(self.view.seq):
+        if self.view.seq - saved >= save_interval(self.view.seq):
             self.save()
+
+    def _start_from(self, snapshot: Snapshot) -> None:
+        self.view = replace(snapshot.view, off=True) if self.off_here else snapshot.view
+        self.ledger, self.state, self.compactions = snapshot.ledger, snapshot.state, snapshot.compactions
+        self.recorded, self._problems = snapshot.recorded, snapshot.problems
+        self.about, self.digests = snapshot.about, snapshot.digests
+        self._calibrate()
+        self._loaded, self._hash = None, snapshot.head.hash
 
     def _save_if_due(self, before: int) -> None:
         """Save a snapshot if this process's append, from ``before`` on, passed a multiple of the interval.
 
         So of all processes that append to a session only one saves at a time.
         """
-        interval = _save_interval(self.view.seq)
+        interval = save_interval(self.view.seq)
         if before // interval != self.view.seq // interval:
             self.save()
 
-    @gc_paused
-    def _restore(self) -> None:
-        """Start from the last snapshot, if the store has one that matches the log."""
-        kept = self.store.load_snapshot(self.ctx) if isinstance(self.store, Snapshots) else None
-        if kept is None:
-            return
-        head, body = kept
-        last = next(self.store.read(self.ctx, head.seq - 1, head.seq), None)
-        if last is None or last.hash != head.hash or body.get("version") != SAVED_VERSION:
-            return
-        try:  # all of it is read before any of it is used
-            saved: dict[str, Any] = body
-            view, ledger = view_from_json(saved["view"]), Ledger.from_json(saved["ledger"])
-            state, compactions = State.from_json(saved["state"]), int(saved["compactions"])
-            recorded = RecordedRules.from_json(saved.get("recorded"))
-            problems = [LogProblem(*item) for item in saved.get("problems", ())]
-            about = dict(saved.get("about", {}))
-            digests = [str(name) for name in saved.get("digests", ())]
-        except (StoreDamaged, InputError, KeyError, TypeError, ValueError):
-            return
-        self.view = replace(view, off=True) if self.off_here else view
-        self.ledger, self.state, self.compactions = ledger, state, compactions
-        self.recorded, self._problems, self.about, self.digests = recorded, problems, about, digests
-        self._calibrate()
-        self._loaded, self._hash = None, head.hash
-
     def save(self) -> None:
         """Save a snapshot of the derived state, if the store supports it."""
-        if not isinstance(self.store, Snapshots) or not self.view.seq or self.off_here:
+        if not self.view.seq or self.off_here:
             return
-        body: JsonObject = {
-            "version": SAVED_VERSION,
-            "view": view_to_json(self.view),
-            "ledger": self.ledger.to_json(),
-            "state": self.state.to_json(),
-            "compactions": self.compactions,
-            "about": self.about,
-            "digests": [*self.digests],
-            "recorded": self.recorded.to_json(),
-            "problems": [[*problem] for problem in self._problems],
-        }
-        with suppress(StoreError):  # a snapshot only saves time
-            self.store.save_snapshot(self.ctx, self.head, body)
+        snapshot = Snapshot(
+            self.head,
+            self.view,
+            self.ledger,
+            self.state,
+            self.compactions,
+            self.recorded,
+            self._problems,
+            self.about,
+            self.digests,
+        )
+        save_snapshot(self.store, self.ctx, snapshot)
 
     # Appending and applying events -----------------------------------------------------------------------
 
@@ -292,18 +264,18 @@ class Replay:
             return events
         return [self.recorded.event(len(self.view.whole)), *events]
 
-    def take(self, stored: StoredEvent) -> None:
+    def apply_event(self, stored: StoredEvent) -> None:
         """Apply the next event."""
         self.view, self._hash = fold([stored], self.view), stored.hash
         if self.view.problems and self.view.problems[-1].seq == stored.seq:
             return
         kind, body = stored.event.kind, stored.event.body
         if kind == MESSAGE.name:
-            self._take_message(stored)
+            self._apply_message(stored)
         elif kind in (PIN.name, LOOP.name):
-            self._take_change(stored)
+            self._apply_change(stored)
         elif kind == JUDGEMENT.name:
-            self._take_judgement(stored)
+            self._apply_judgement(stored)
         elif kind == ABOUT.name:
             self.about = {**self.about, **body}
             self._calibrate()
@@ -311,9 +283,9 @@ class Replay:
             self.view = replace(self.view, off=True) if self.off_here else self.view
             self._loaded = None
             self.compactions += kind == COMPACTION.name
-        self._take_state(stored)
+        self._apply_budget_state(stored)
 
-    def _take_state(self, stored: StoredEvent) -> None:
+    def _apply_budget_state(self, stored: StoredEvent) -> None:
         """Take over the state of the budget in an event; one that cannot be read is listed as a problem."""
         if stored.event.kind not in STATEFUL:  # the fields of other events are the caller's
             return
@@ -322,7 +294,7 @@ class Replay:
         except InputError as cause:
             self._problem(stored, f"the budget's state is left as it was: {cause.detail}")
 
-    def _take_change(self, stored: StoredEvent) -> None:
+    def _apply_change(self, stored: StoredEvent) -> None:
         """Apply a change made by hand; one that no longer applies is skipped and listed as a problem."""
         body = stored.event.body
         try:
@@ -332,7 +304,7 @@ class Replay:
             elif body.get("does") in FACT_ACTS:
                 name = apply_fact_change(self.ledger.facts, body)
             else:
-                name = self._take_rule_change(stored)
+                name = self._apply_rule_change(stored)
         except (InputError, StoreDamaged) as cause:
             self._problem(stored, f"skipped: {cause.detail}")
             return
@@ -340,7 +312,7 @@ class Replay:
         while len(self._changed) > REMEMBERED:
             self._changed.popitem(last=False)
 
-    def _take_judgement(self, stored: StoredEvent) -> None:
+    def _apply_judgement(self, stored: StoredEvent) -> None:
         """Apply what a model said about rules; not if the event came with an imported file."""
         if self._is_imported(stored.seq):
             self._problem(stored, "skipped: an imported file does not decide which sentences are rules")
@@ -350,7 +322,7 @@ class Replay:
         except StoreDamaged as cause:
             self._problem(stored, f"skipped: {cause.detail}")
 
-    def _take_rule_change(self, stored: StoredEvent) -> str:
+    def _apply_rule_change(self, stored: StoredEvent) -> str:
         """Apply a change of a rule; return the rule's id."""
         body, rule = stored.event.body, self._rule_meant(stored)
         apply_change = apply_imported_rule_change if self._is_imported(stored.seq) else apply_rule_change
@@ -378,7 +350,7 @@ class Replay:
     def _problem(self, stored: StoredEvent, reason: str) -> None:
         self._problems.append(LogProblem(stored.seq, stored.event.kind, reason))
 
-    def _take_message(self, stored: StoredEvent) -> None:
+    def _apply_message(self, stored: StoredEvent) -> None:
         """Apply a message event: number the message, update the ledger and, if it is loaded, the view."""
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         item = Item(f"m{len(self.view.whole)}", message)
@@ -539,14 +511,6 @@ class Replay:
     def in_force(self) -> list[Compaction]:
         """Return the compactions that shape the view, oldest first."""
         return [self.compaction(step.seq) for step in self.view.steps]
-
-
-def _save_interval(seq: int) -> int:
-    """Return the events between two snapshots near this position: a power of two times ``SAVE_EVERY``."""
-    interval = SAVE_EVERY
-    while 2 * interval <= seq // SAVE_SHARE:  # in steps, so that processes at different positions agree
-        interval *= 2
-    return min(interval, SAVE_EVERY_AT_MOST)
 
 
 def skipped_events(store: Store, ctx: Ctx) -> tuple[LogProblem, ...]:

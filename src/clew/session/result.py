@@ -6,7 +6,6 @@ others: ``"slots": [{"first": 0, "last": 40, "messages": […]}, 41, 42]``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +17,6 @@ from clew.errors import ClewError, InputError
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Json, JsonObject, Message, Part, ToolResult, Usage
 from clew.message.codec import message_from_json, message_to_json
-from clew.message.patterns import lazy_pattern
 from clew.providers import WIRES, Wire
 from clew.providers.marked_entries import chain_hash
 from clew.providers.shapes import plain
@@ -28,6 +26,7 @@ from clew.rules.rule import Pin
 from clew.session.conversation import ConversationState
 from clew.session.list_record import ListRecord
 from clew.session.list_view import SYSTEM_FIELD, ListView, OwnEntry
+from clew.session.message_range import check_focus
 from clew.tokens import TokenCounter
 
 if TYPE_CHECKING:
@@ -37,15 +36,6 @@ if TYPE_CHECKING:
     from clew.compaction.verify import Report
 
 VERSION = 1
-RANGE = lazy_pattern(r"\s*m(\d{1,9})\s*(?:-|–|\.\.+|:|to\b|,)\s*m?(\d{0,9})(?=\s|$)\s*", re.IGNORECASE)
-"""A range of messages such as m1-m20 or m30-."""
-
-
-def check_focus(focus: str | None) -> None:
-    """Raise ``InputError`` if a focus is a range of messages."""
-    if focus and RANGE.fullmatch(focus):
-        what = f"{focus.strip()!r} is a range of messages, not a focus"
-        raise InputError(what, "pass it to a session as messages=, to clew compact as --range")
 
 
 def saved_state(conversation: ConversationState) -> JsonObject:

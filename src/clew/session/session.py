@@ -35,12 +35,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from clew.budget import DEFAULT, Cache, CompactionPrice, Policy, Signal, TokenBudget, Trigger
+from clew.budget import DEFAULT, Cache, CompactionPrice, Policy, Signal, Stop, TokenBudget, Trigger
 from clew.compaction.decide import DecidedCompaction, Writer
 from clew.compaction.plan.plan import apply
 from clew.compaction.plan.render import split_off_digest
 from clew.compaction.propose.summary import SessionRequest
-from clew.errors import DuplicateEvent, InputError, NotFound, StoreError
+from clew.errors import BudgetExceeded, DuplicateEvent, InputError, NotFound, StoreError
 from clew.ledger.kept_facts import KeptFact
 from clew.ledger.ledger import Ledger
 from clew.log import (
@@ -64,18 +64,10 @@ from clew.providers.model import AsyncModel, Model, Steps
 from clew.rules.rule import Pin
 from clew.secrets import mask, mask_json, mask_message
 from clew.session.changes import change_fact, change_loop, change_rule, confirm_imported, keep_passage
-from clew.session.compact_session import (
-    Request,
-    compacting,
-    fitting,
-    judging,
-    measure,
-    preview_task,
-    requested_task,
-    undo,
-)
-from clew.session.fit import FitResult, Gauge, price_of
+from clew.session.compact_session import compacting, judging, losses_of, preview_task, requested_task, undo
+from clew.session.fit import FitResult, Request, fitting
 from clew.session.found_rules import RuleChanges, changes, recorded_messages
+from clew.session.gauge import Gauge, measure, price_of
 from clew.session.history import Compaction
 from clew.session.parsed_input import one_message
 from clew.session.provenance import Expansion, Explanation, expand, explain
@@ -551,12 +543,14 @@ class Session:
     def measure(self, request: Request | AssembledRequest = PLAIN) -> TokenBudget:
         """Return how full the window is before a request, and whether to compact; nothing is recorded."""
         self._replay.catch_up()
-        return measure(self._replay, self.gauge, self._as_request(request))
+        request = self._as_request(request)
+        return measure(self._replay, self.gauge, request.signals, request.fixed_tokens)
 
     def fit(self, request: Request | AssembledRequest = PLAIN, *, auto: bool = False) -> FitResult:
         """Measure the window before a request and log one TokenBudget event.
 
-        With ``auto``, also compact if the verdict asks for it and the compaction pays or cannot wait.
+        With ``auto``, also compact if the verdict asks for it and the compaction pays or cannot wait; raise
+        ``BudgetExceeded`` if the request does not fit and no compaction can change that.
         """
         return self._drive(self._fitting(request, auto))
 
@@ -615,6 +609,8 @@ class Session:
         self._fits, self._fitted_at = self._fits + 1, time.monotonic()
         if fitted.compaction:
             self._after_compaction(fitted.compaction)
+        if auto and isinstance(fitted.verdict, Stop) and not fitted.verdict.fits:
+            raise BudgetExceeded(fitted.verdict.why)  # after its event was logged
         return fitted
 
     @staticmethod
@@ -685,8 +681,6 @@ class Session:
 
         The recorded report names those most likely to be missed. This reads the log up to the compaction.
         """
-        from clew.session.compact_session import losses_of  # needed for this only
-
         self._replay.catch_up()
         return losses_of(self._replay, name)
 

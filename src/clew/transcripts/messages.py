@@ -7,12 +7,13 @@ and one of the harness.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
 
 from clew.message import Media, MediaKind, Message, Origin, Part, Role, Text, ToolResult, Trust, trust_of
+from clew.transcripts.foreign_summary import may_be_summary, summary_end
 
 MACHINE_TRUST = trust_of(Role.USER, Origin.INJECTED)
 """The trust of harness text in the user's role."""
@@ -161,10 +162,13 @@ def label_speakers(message: Message) -> Message:
     """Return a user message of a plain list with inserted texts labelled as such; others unchanged."""
     if message.role is not Role.USER or message.origin is not Origin.SPOKEN:
         return message
-    if not any(isinstance(part, Text) and _CANDIDATE.search(part.text) for part in message.parts):
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    if not any(may_be_summary(text) or _CANDIDATE.search(text) for text in texts):
         return message
     if _is_summary(message):
         return relabel(message, Origin.SUMMARY)
+    if (summarised := _label_summaries(message)) is not message:
+        return summarised
     # Imported only if the prefilter matches.
     from clew.transcripts.readers.claude_code.user_messages import wire_message
     from clew.transcripts.readers.codex import label_speakers as label_codex_texts
@@ -178,6 +182,28 @@ def label_speakers(message: Message) -> Message:
         # Tool results followed by a reminder: a tool message without any text of the user.
         labelled = replace(labelled, role=Role.TOOL, origin=Origin.SPOKEN)
     return replace(labelled, native=message.native)
+
+
+def _label_summaries(message: Message) -> Message:
+    """Return the message with the summaries that its texts begin with labelled as such; others unchanged."""
+    parts = tuple(piece for part in message.parts for piece in _summary_and_rest(part))
+    if parts == message.parts:
+        return message
+    if any(map(_is_personal, parts)) or any(isinstance(part, ToolResult) for part in parts):
+        return replace(message, parts=parts)
+    return relabel(message, Origin.SUMMARY)
+
+
+def _summary_and_rest(part: Part) -> Iterator[Part]:
+    """Yield a text as the summary that it begins with and the rest; another part, or text, unchanged."""
+    end = summary_end(part.text) if isinstance(part, Text) else 0
+    if not isinstance(part, Text) or not end:
+        yield part
+    elif not part.text[end:].strip():
+        yield replace(part, trust=Trust.UNTRUSTED)
+    else:
+        yield Text(part.text[:end], trust=Trust.UNTRUSTED)
+        yield Text(part.text[end:], trust=part.trust)
 
 
 def _is_summary(message: Message) -> bool:

@@ -32,7 +32,8 @@ from clew.compaction.propose.tail import (
     water_level,
 )
 from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
-from clew.message import Cite, Origin, Text
+from clew.ledger.agent_findings import failure_spans
+from clew.message import Cite, Item, Origin, Role, Text
 
 LOWER_LEVELS = 5
 """How often the level is lowered by a quarter before everything is shown in its smallest form."""
@@ -315,7 +316,8 @@ class TailFitter:
         """Divide a room among the messages from an index on."""
         scene = self.scene
         unread, verbatim = max(0, scene.unread - stop), max(0, scene.verbatim - stop)
-        return allotments(scene.whole[stop:], scene.faded[stop:], room, unread, verbatim)
+        current = {i - stop: weight for i, weight in scene.current.items() if i >= stop}
+        return allotments(scene.whole[stop:], scene.faded[stop:], room, unread, verbatim, current)
 
     def _faded(self, stop: int, given: Sequence[int], held: bool) -> Smaller:
         """Shrink each recent message to the tokens it is given."""
@@ -417,6 +419,14 @@ def _held(scene: Scene) -> dict[str, list[Cite]]:
         *(cite for one in ledger.failures[-MOST_FAILURES:] if not one.is_fixed for cite in one.sources),
     ]
     held: dict[str, list[Cite]] = {}
-    for cite in cites:
+    for cite in (*cites, *_reported_failures(scene.view)):
         held.setdefault(cite.message, []).append(cite)
     return held
+
+
+def _reported_failures(view: Sequence[Item]) -> Iterator[Cite]:
+    """Yield the sentences of long texts of the agent that state a failure."""
+    for item in view:
+        for number, part in enumerate(item.message.parts if item.message.role is Role.ASSISTANT else ()):
+            if isinstance(part, Text):
+                yield from (Cite(item.id, number, *span) for span in failure_spans(part.text))

@@ -123,6 +123,15 @@ MOST_STRUCTURE, WITH_STRUCTURE = 60, 600
 """How many such lines are considered, and the characters of an excerpt from which they are shown..."""
 IS_CODE = 3
 """...and from how many a text counts as code, in which words for errors say nothing about its result."""
+_DEFINED = re.compile(
+    r"(?P<margin>[ \t]*)(?:(?P<number>\d++)(?:[:→|]?)(?P<indent>[ \t]*+))?"
+    r"(?:(?:export|default|public|private|protected|static|abstract|async|pub|final|override)[ \t]++)*+"
+    r"(?:(?P<heading>#{1,4})[ \t]++(?P<title>.*)|(?:describe|it|test)\([\"'`](?P<test>[^\"'`]*).*"
+    r"|\w++[ \t]++(?:\([^)]*\)[ \t]*)?(?P<name>[\w$]++)(?P<rest>.*))"
+)
+"""The parts of such a line: a line number and the name of what it defines."""
+LEAST_OUTLINE = 2
+"""Definitions from which their names say more about a file than one of its lines."""
 _DIFF = re.compile(r"^(?:diff --git .*|@@ .*)$", re.MULTILINE)
 """A line with which the changes to a file, or one hunk of them, begin."""
 _FILE_CHANGE = ("deleted file", "new file", "rename from", "rename to")
@@ -239,6 +248,39 @@ class ExcerptSource:
         best, *others = chain(causes, self._verdicts, troubles, self._identifying, self._structure[:1], first)
         fits = others and line_size(others[0], longest) <= room - line_size(best, longest)
         return {best, others[0]} if fits else {best}
+
+    def outline(self, most_characters: int) -> str:
+        """Return the names that a file defines, or its headings, with line numbers; "" if it has too few.
+
+        Those at the left margin come first. It tells which part to read again.
+        """
+        if self.has_failed or self._verdicts or not self._is_code or self._is_guide:
+            return ""
+        found = [(*one, at) for at, line in enumerate(self._structure) for one in self._names(line)]
+        is_prose = any(is_heading and depth > 1 for is_heading, depth, *_ in found)  # in code: comments
+        found = [one for one in found if one[0] == is_prose] or found
+        left = most_characters
+        taken: dict[int, str] = {}
+        for _, _, name, at in sorted(found, key=lambda one: (one[1], one[3])):
+            if len(name) + 2 <= left:
+                taken[at] = name
+                left -= len(name) + 2
+        if len(taken) < LEAST_OUTLINE:
+            return ""
+        more = len(found) - len(taken)
+        return ", ".join(taken[at] for at in sorted(taken)) + (f" and {more} more" if more else "")
+
+    def _names(self, line: Span) -> Iterator[tuple[bool, int, str]]:
+        """Yield whether a line is a heading, its depth, and the name that it defines with its line number."""
+        parts = _DEFINED.fullmatch(self.text[slice(*line)].rstrip("\r"))
+        if parts is None or (parts["name"] and parts["rest"].strip() == ","):  # a name that is imported
+            return
+        indent = parts["margin"] if parts["number"] is None else parts["indent"]
+        depth = len(parts["heading"] or indent.expandtabs(4))
+        name = parts["title"] or parts["test"] or parts["name"] or ""
+        if name.strip():
+            number = f"{parts['number']} " if parts["number"] else ""
+            yield parts["heading"] is not None, depth, f"{number}{name.strip()}"
 
     def _chosen(self, most_characters: int, longest: int) -> set[Span]:
         verdicts = fill(iter(self._verdicts), most_characters // 2, longest) if self._verdicts else []

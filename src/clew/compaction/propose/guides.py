@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 
 from clew.ledger.shell import Action
 from clew.ledger.tool_actions import action_of, touches
@@ -31,6 +32,9 @@ _STEP = re.compile(
     rf"[ \t]*(?:{LINE_NUMBER})?[ \t]*(?:#{{1,4}} \S|\d{{1,2}}[.)] \S|[-*+] \[ \] \S|\*\*Step \d)"
 )
 """A heading, a numbered step or an unchecked item."""
+LEAST_UNCHECKED = 2
+"""Unchecked items that make a text a list of tasks: one may be an example."""
+_UNCHECKED = lazy_pattern(rf"^[ \t]*(?:{LINE_NUMBER})?[ \t]*(?:[-*+]|\d{{1,2}}[.)]) \[ \] \S", re.MULTILINE)
 _NO_ORDER = re.compile(rf"\s*(?:{LINE_NUMBER})?\s*(?:[-*+] \[[xX]\] |#{{1,6}} )")
 """A checked item, or a heading."""
 _OPENING = re.compile(rf"[ \t]*(?:{LINE_NUMBER})?[ \t]*(?:#{{1,6}} |[-*+•] |\d{{1,2}}[.)] |[|<>`*]|---|$)")
@@ -75,13 +79,26 @@ def _reads_guide(part: Part, calls: Mapping[str, ToolCall], asked: str) -> bool:
     if call is None or not isinstance(part, ToolResult) or not _NAMES_TEXT.search(words(call)):
         return False
     done = touches(action_of(call), part.text)
-    return len(done) == 1 and done[0].action is Action.READ and is_guide(done[0].name, asked)
+    if len(done) != 1 or done[0].action is not Action.READ:
+        return False
+    return is_guide(done[0].name, asked) or (is_text_file(done[0].name) and lists_tasks(part.text))
 
 
 def is_guide(path: str, asked: str) -> bool:
     """Whether a file says how to work: by its name, or because the request or the goal names it."""
     name = re.split(r"[/\\]", path)[-1]
-    return _GUIDE_FILE.search(path) is not None or (_TEXT_FILE.search(name) is not None and name in asked)
+    return _GUIDE_FILE.search(path) is not None or (is_text_file(name) and name in asked)
+
+
+def is_text_file(path: str) -> bool:
+    """Whether a path is that of a text for people, not of code."""
+    return _TEXT_FILE.search(path) is not None
+
+
+def lists_tasks(text: str) -> bool:
+    """Whether a text is a list of tasks that are still to do: it has unchecked items."""
+    unchecked = _UNCHECKED.finditer(text, 0, LONGEST_READ)
+    return sum(1 for _ in islice(unchecked, LEAST_UNCHECKED)) == LEAST_UNCHECKED
 
 
 def order_lines(text: str, *, strict: bool = False) -> Iterator[tuple[int, int]]:

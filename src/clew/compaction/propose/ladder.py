@@ -24,7 +24,7 @@ from clew.compaction.propose.prune import (
 )
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.steps import WORTH_OF_PROSE
-from clew.compaction.propose.stubs import Page, shorten
+from clew.compaction.propose.stubs import Page, shorten, with_true_pointers
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN, between, water_level
 from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded
@@ -107,7 +107,7 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     pruned += [one for one in prune_cycles(page, start, scene.verbatim) if one.id not in known]
     pruned += _shortened_summary(scene, page)
     keep = replace(scene.task.keep, for_prose=for_prose, for_text=_room_for_text(scene))
-    task = replace(scene.task, keep=keep, sizes=scene.sizes_now)
+    task = scene.task.with_keep(keep, scene.sizes_now)
     return Scene(task, pruned=pruned, held=page.held, shared=scene.shared)
 
 
@@ -310,6 +310,7 @@ def _plan(
 ) -> Plan:
     """Return the plan, with what each rung frees; ``condensed`` is the digest's share."""
     task = scene.task
+    shrinks = with_true_pointers(shrinks, task.view)
     freed = {rung: Freed(rung, 0, 0) for rung in Rung}
     sizes = scene.size_by_id if shrinks else {}
     for shrink in shrinks:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
+from clew.compaction.propose.edits import edits
 from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.file_text import OPENING
-from clew.compaction.propose.guides import is_guide, may_guide, order_lines
-from clew.compaction.propose.story import LONGEST_ITEM, Find, answer_to, unchecked_items
+from clew.compaction.propose.guides import is_guide, lists_tasks, may_guide, order_lines
+from clew.compaction.propose.story import Find, answer_to
 from clew.ledger.artifacts import Artifact
-from clew.message import Cite, Item, Trust, words
+from clew.message import Cite, Item, ToolCall, Trust, words
 
 LONGEST_POINTER = 160
 """Characters of a request that may only point elsewhere; a longer one says itself what it asks for."""
@@ -19,6 +21,12 @@ SOON = 60
 """Messages after such a request in which the file that it means is read. Both chosen by hand."""
 LONGEST_ORDERS = 1_000
 """Characters quoted of the orders in one file or skill; chosen by hand."""
+MOST_ITEMS, LONGEST_ITEM = 2, 900
+"""Unchecked items quoted of a list with all that they say, and the characters of each..."""
+MOST_FIRST_LINES, LONGEST_FIRST_LINE = 12, 240
+"""...and those after them, of which the first line is quoted. All four chosen by hand."""
+_UNCHECKED = ("- [ ] ", "* [ ] ", "+ [ ] ")
+_CHECKED = re.compile(r"[-*+] \[[xX]\] ")
 _TITLE = re.compile(r"(?<=^# )\S.*$|(?<=<skill-context name=\").+?(?=\")", re.MULTILINE)
 MOST_FILES = 2
 MOST_HEADINGS = 20
@@ -56,11 +64,11 @@ def said_next(
 ) -> Iterator[Claim]:
     """Yield what files that requests point to say is next, as data of these files.
 
-    A list that a request names is quoted by its unchecked items; any other text by its section on what is
-    next, or by its headings if the request says to follow it.
+    A list of tasks is quoted by its unchecked items; any other text by its section on what is next, or by
+    its headings if the request says to follow it.
     """
     texts = "\n".join(claim.text for claim in asked)
-    items = list(unchecked_items(texts, files, find))
+    items = list(unchecked_items(asked, files, gone, find))
     yield from items
     listed = {claim.sources[0] for claim in items}
     found = 0
@@ -74,6 +82,81 @@ def said_next(
             found += len(claims)
         if found == MOST_FILES:
             return
+
+
+# Lists of tasks --------------------------------------------------------------------------------------
+
+
+def unchecked_items(
+    asked: Sequence[Claim], files: Sequence[Artifact], gone: Collection[str], find: Find
+) -> Iterator[Claim]:
+    """Yield the unchecked items of lists of tasks: they say what the work is.
+
+    That is each list that a request names, and the first one that the agent read soon after the request in
+    progress, if that leaves the view: "complete all tasks of phase 1" names no file. Items are quoted from
+    the first reading of the file, without those that its last edit checked off.
+    """
+    texts = "\n".join(claim.text for claim in asked)
+    began = asked[0].sources[0].number if asked else 0
+    found = False
+    for artifact in files:
+        name = artifact.name.rpartition("/")[2]
+        is_named = name in texts
+        is_new = not found and began < artifact.first.number <= began + SOON
+        if not _TEXT_FILE.search(name) or not (is_named or is_new):
+            continue
+        place = answer_to(artifact.first, find)
+        if place is None or not (is_named or (place[0].message in gone and lists_tasks(place[1]))):
+            continue
+        found = found or not is_named
+        sources = (Cite(artifact.first.message, artifact.first.part), place[0])
+        done = _checked_off(artifact.last_change, find)
+        for quoted in _quoted_items(place[1], done):
+            yield Claim("", ClaimKind.ARTIFACT, f"{name}\n{quoted}", sources, Trust.UNTRUSTED)
+
+
+def _quoted_items(text: str, done: Collection[str]) -> Iterator[str]:
+    """Yield the first unchecked items of a list, and then the first lines of more of them as one text."""
+    lines = [NUMBERED_LINE.sub("", line) for line in text.split("\n")]
+    items = (item for item in _unchecked(lines) if item.split("\n")[0] not in done)
+    for item in islice(items, MOST_ITEMS):
+        yield _cut(item, LONGEST_ITEM)
+    rest = [_cut(item.split("\n")[0], LONGEST_FIRST_LINE) for item in islice(items, MOST_FIRST_LINES)]
+    if rest:
+        yield "\n".join(rest)
+
+
+def _unchecked(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the unchecked items of a list, each with the indented lines below it."""
+    item: list[str] = []
+    for line in [*lines, ""]:
+        if item and line.startswith((" ", "\t")) and len("\n".join(item)) + len(line) < LONGEST_ITEM:
+            item.append(line.rstrip())
+            continue
+        if item:
+            yield "\n".join(item)
+        item = [line.rstrip()] if line.startswith(_UNCHECKED) else []
+
+
+def _cut(item: str, longest: int) -> str:
+    """Return an item, or its first words if one line of it is too long."""
+    if len(item) <= longest:
+        return item
+    end = item.rfind(" ", len(_UNCHECKED[0]), longest + 1)
+    return item[: end if end > 0 else longest].rstrip()
+
+
+def _checked_off(cite: Cite | None, find: Find) -> set[str]:
+    """Return the items that an edit checked off, as they were before."""
+    message = find(cite.message) if cite else None
+    part = message.parts[cite.part] if message and cite and cite.part < len(message.parts) else None
+    if not isinstance(part, ToolCall):
+        return set()
+    new = (line.strip() for _, texts in edits(part.arguments) for text in texts for line in text.split("\n"))
+    return {f"{line[:2]}[ ]{line[5:]}" for line in new if _CHECKED.match(line)}
+
+
+# Sections on what is next ----------------------------------------------------------------------------
 
 
 def _means(claim: Claim, name: str, artifact: Artifact) -> bool:

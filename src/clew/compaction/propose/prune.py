@@ -10,11 +10,12 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import TypeAlias
 
 from clew.compaction.plan import Shrink
 from clew.compaction.propose.excerpt import NUMBERED_LINE
+from clew.compaction.propose.lines import lines_backwards, lines_of
 from clew.compaction.propose.near_duplicates import near_duplicates
 from clew.compaction.propose.prune_calls import (
     acknowledged,
@@ -36,14 +37,26 @@ from clew.compaction.propose.steps import (
     long_results,
     steps_of,
 )
-from clew.compaction.propose.stubs import REMINDER, REMINDER_END, Page, Stubs, excerpted
+from clew.compaction.propose.stubs import (
+    REMINDER,
+    REMINDER_END,
+    REPEATED,
+    Page,
+    Stubs,
+    excerpted,
+    pointer,
+)
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Origin, Place, Role, Text, ToolResult, words
+from clew.message.patterns import LINE_NUMBER
 
 FEW_OWN = 0.15
 """Share of a recent output that its stub may have, with the lines that only it has; chosen by hand."""
 LEAST_SHARED = 0.3
 """Share of a read's lines that a later read of the same part of a file has at least; chosen by hand."""
+LEAST_OF_EARLIER = 0.5
+"""Share of an earlier output that the same call returns again if no file changed in between; otherwise it was
+truncated, or returned another page. Chosen by hand."""
 OVERSIZED_TOKENS = 4_000
 """About the 97th percentile of tool results in real coding sessions; larger ones are excerpted."""
 EXCERPT_TOKENS = 1_000
@@ -68,6 +81,19 @@ def _folded(page: Page, place: Place, text: str) -> Iterator[Stub]:
         yield Stub(place, shorter, "the same lines again and again")
 
 
+def _said_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find outputs that a later one repeats exactly, then those of calls that were made again later.
+
+    What a pointer leads to stays: another output that is outdated may be the only one with its text.
+    """
+    outdated = {stub.place: stub for stub in _asked_again(page, steps)}
+    for stub in _repeated(page, steps):
+        if stub.place not in outdated and stub.instead is not None:
+            outdated.pop(stub.instead, None)
+            yield stub
+    yield from outdated.values()
+
+
 def _repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find outputs that a later one repeats exactly."""
     long = [step for step in steps if len(step.text) >= WORTH_A_POINTER]
@@ -75,38 +101,53 @@ def _repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     for step in long:
         later = last[step.text]
         if later is not step:
-            yield Stub(
-                step.result,
-                f"[the same output as further down, in {later.name}]",
-                f"repeated in {later.name}",
-                later.result,
-            )
+            yield Stub(step.result, pointer(later.name), f"{REPEATED}{later.name}", later.result)
 
 
 def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find outputs of a call that was made again later: the later output is the current one.
 
-    Not if the same call means something else: a step through pages, or a run before and after a change.
+    Not if the same call means something else: a step through pages, or a run before and after a change. Nor
+    if the later output is no better: the call failed, or returned nothing or a part of what it did before.
     """
     long = [step for step in long_results(steps) if page.may_free(step.result, WORTH_A_STUB)]
     tools = {step.asked.name for step in long}
-    last = {step.key: step for step in steps if step.asked.name in tools}
-    repeated = [step for step in long if last[step.key] is not step]
+    calls: dict[str, list[Step]] = {}
+    for step in steps:
+        if step.asked.name in tools:
+            calls.setdefault(step.key, []).append(step)
+    repeated = [step for step in long if calls[step.key][-1] is not step]
     if not repeated:
         return
     changes = [step.result for step in steps if step.action.kind in _CHANGES_FILES and step.succeeded]
     for step in repeated:
-        later = last[step.key]
+        if step.asks_agent or step.action.kind not in _ASKED_AGAIN:
+            continue
+        later = next((one for one in reversed(calls[step.key]) if _replaces(one, step, changes)), None)
         if (
-            not step.asks_agent
-            and step.action.kind in _ASKED_AGAIN
-            and not _shows_other_lines(step, later)
+            later is not None
+            and later.text != step.text
             and not (step.action.kind is ActionKind.SHELL and _is_experiment(page, step, later, changes))
         ):
             text = f"[outdated: the same call was made again in {later.name}; kept as {step.name}]"
             if verdict := page.telling(step.text).verdict:
                 text = f"{verdict}\n{text}"
             yield Stub(step.result, text, f"asked again in {later.name}", later.result)
+
+
+def _replaces(later: Step, step: Step, changes: Sequence[Place]) -> bool:
+    """Whether the later output of a call is as good as an earlier one."""
+    if later.result <= step.result or (step.succeeded and not later.succeeded):
+        return False
+    if len(later.text) < LEAST_OF_EARLIER * len(step.text) and not _changed_between(step, later, changes):
+        return False
+    return not _shows_other_lines(step, later)
+
+
+def _changed_between(step: Step, later: Step, changes: Sequence[Place]) -> bool:
+    """Whether files changed between two calls."""
+    first = bisect_right(changes, step.result)
+    return first < len(changes) and changes[first] < later.call
 
 
 _ASKED_AGAIN = frozenset((ActionKind.READ, ActionKind.SEARCH, ActionKind.FETCH, ActionKind.SHELL))
@@ -117,9 +158,7 @@ _CHANGES_FILES = frozenset((ActionKind.WRITE, ActionKind.EDIT, ActionKind.PATCH,
 
 def _is_experiment(page: Page, step: Step, later: Step, changes: Sequence[Place]) -> bool:
     """Whether files changed between two runs with different outcomes; not if both passed."""
-    first = bisect_right(changes, step.result)
-    changed = first < len(changes) and changes[first] < later.call
-    return changed and step.text != later.text and not (_passed(page, step) and _passed(page, later))
+    return _changed_between(step, later, changes) and not (_passed(page, step) and _passed(page, later))
 
 
 def _passed(page: Page, step: Step) -> bool:
@@ -134,6 +173,26 @@ def _shows_other_lines(step: Step, later: Step) -> bool:
         return False
     lines, others = (set(map(str.strip, one.text.split("\n"))) - {""} for one in (step, later))
     return len(lines & others) < LEAST_SHARED * len(lines)
+
+
+def _has_other_numbers(step: Step, later: Step) -> bool:
+    """Whether two reads show different parts of a file by their line numbers: a tool may cut a long file."""
+    first, last = _numbers(step.text)
+    least, most = _numbers(later.text)
+    shared = min(last, most) - max(first, least) + 1
+    return bool(first and least) and shared < LEAST_SHARED * (last - first + 1)
+
+
+def _numbers(text: str) -> tuple[int, int]:
+    """Return the first and the last line number of a listing; zeros if it has none."""
+    lines = (*islice(lines_of(text), MOST_AROUND), *reversed([*islice(lines_backwards(text), MOST_AROUND)]))
+    found = [int(number[1]) for start, end in lines if (number := _NUMBER.match(text, start, end))]
+    return (found[0], found[-1]) if found else (0, 0)
+
+
+_NUMBER = re.compile(rf"\s*(?={LINE_NUMBER})(\d{{1,7}})")
+MOST_AROUND = 8
+"""Lines that a tool puts around the text of a file, at most; chosen by hand."""
 
 
 def _read_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
@@ -153,14 +212,16 @@ def _outdated_reads(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find reads of a file that was read whole or changed later."""
     if not any(page.may_free(step.result, WORTH_A_STUB) for step in steps):
         return
-    again: dict[str, tuple[str, Place]] = {}
+    again: dict[str, Step] = {}
     changes: dict[str, tuple[str, Place]] = {}
     found: list[Stub] = []
     for step in reversed(steps):
         if not (step.action.subject and step.succeeded):
             continue
         read, changed = step.files
-        later = again.get(read) or changes.get(read)
+        later = changes.get(read)
+        if (whole := again.get(read)) and not _has_other_numbers(step, whole):
+            later = f"{_READ_AGAIN} {whole.name}", whole.result
         if later and not changed:
             why, place = later
             text = f"[outdated: {_short(read)} was {why}; kept as {step.name}]"
@@ -168,7 +229,7 @@ def _outdated_reads(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         for path in changed:
             changes[path] = (f"changed in {step.name}", step.result)
         if read and not changed and is_whole(step):
-            again.setdefault(read, (f"{_READ_AGAIN} {step.name}", step.result))
+            again.setdefault(read, step)
     yield from reversed(found)
 
 
@@ -251,11 +312,11 @@ def _reminders(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
 
 
 RULES: tuple[Rule, ...] = (
-    *(_cycles, _repeated, _asked_again, _read_again, _nearly_repeated, _old_plans, failed_edits),
+    *(_cycles, _said_again, _read_again, _nearly_repeated, _old_plans, failed_edits),
     rewritten,
 )
 """Rules about what something later repeats or outdates; they look at every step."""
-IN_RECENT: tuple[Rule, ...] = (*(_repeated, _asked_again, _read_again, _old_plans, failed_edits, rewritten),)
+IN_RECENT: tuple[Rule, ...] = (*(_said_again, _read_again, _old_plans, failed_edits, rewritten),)
 """Those for recent messages; a faded output is smaller than a stub with the lines that only it has."""
 ALONE: tuple[Rule, ...] = (acknowledged, _raw_logs, _oversized)
 """Rules about output that says little for its size; they look only at the step itself."""

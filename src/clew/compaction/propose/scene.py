@@ -26,6 +26,7 @@ from clew.compaction.propose.tail import (
     FEW_SHARE,
     FEWER_AGENT_TOKENS,
     MOST_VERBATIM,
+    RESERVED_SHARE,
     SHORT_RESULT,
     Fading,
     faded_sizes,
@@ -46,7 +47,11 @@ say most of it. Chosen by hand."""
 MOST_REPORTS = 4
 """Last reports of other agents of which more stays; chosen by hand."""
 MOST_FOR_GUIDES = 120
-"""Last messages among which texts that say how to work are looked for: it bounds the cost of a compaction."""
+"""Last messages among which texts that say how to work are looked for, and results that the next edits may
+need: it bounds the cost of a compaction."""
+OTHER_WEIGHT = 0.5
+"""Weight of a result that shows no file, half of that of a file that only the request names; chosen by
+hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,7 @@ class Scene:
     def with_longer_tail(self, tokens: int) -> Scene:
         """Return the same scene with more room for recent messages."""
         keep = replace(self.task.keep, room=tokens)
-        return self.derived(replace(self.task, keep=keep, sizes=self.sizes_now))
+        return self.derived(self.task.with_keep(keep, self.sizes_now))
 
     def derived(self, task: CompactionTask, *, drop_thinking: bool = False) -> Scene:
         """Return the scene of a changed task, with the same prunings and the excerpts made so far."""
@@ -258,7 +263,34 @@ class Scene:
         unread = max(least, unread_room(sum(whole[self.unread :]), self.tail_room)) - least
         held = sum(whole[self.verbatim :]) - sum(faded[self.verbatim :])
         room = self.tail_room - max(0, unread, held)
-        return tail_start(self.view, faded, room, self.task.keep, self.floor)
+        lost = sum(whole[i] - faded[i] for i in self.current)
+        reserved = self.loop, min(lost, int(room * RESERVED_SHARE))
+        return tail_start(self.view, faded, room, self.task.keep, self.floor, reserved)
+
+    @cached_property
+    def current(self) -> dict[int, float]:
+        """The indices of results of the running turn that the next edits may need, with weights.
+
+        Files that the work is about, read and not changed since, and what was searched and run since the
+        last change.
+        """
+        start = max(self.floor, self.loop, len(self.view) - MOST_FOR_GUIDES)
+        found: dict[int, float] = {}
+        changed: set[str] = set()
+        for step in reversed(steps_of(self.view, start)):
+            read, changes = step.files if step.action.subject else ("", [])
+            if changes:
+                changed.update(changes)
+            elif read not in changed if read else not changed:
+                weight = self._topics.of_file(read) if read else OTHER_WEIGHT
+                index = step.result.message
+                found[index] = max(found.get(index, 0.0), weight)
+        return found
+
+    @cached_property
+    def _topics(self) -> Topics:
+        asked = self.task.request or self.task.goal
+        return Topics(self.view, (asked.text[:LONGEST_REQUEST],) if asked else ())
 
     @cached_property
     def terms(self) -> dict[str, float]:
@@ -278,8 +310,7 @@ class Scene:
 
         Not a cached property: Python 3.11 locks those, and looking up originals may wait for the store.
         """
-        asked = self.task.request or self.task.goal
-        topics = Topics(self.view, (asked.text[:LONGEST_REQUEST],) if asked else ())
+        topics = self._topics
         if not self.shared.texts:
             covered = self.task.shown[1].covers if self.task.shown else ()
             known = (Item(name, one) for name in covered[-MOST_MESSAGES:] if (one := self.source(name)))

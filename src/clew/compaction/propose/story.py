@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.edits import edits, patch_blocks, written_text
-from clew.compaction.propose.excerpt import NUMBERED_LINE, STRUCTURE, excerpt
+from clew.compaction.propose.excerpt import STRUCTURE, excerpt
 from clew.ledger.agent_findings import RankedFinding
 from clew.ledger.artifacts import Artifact
 from clew.ledger.turns import Turn, Turns
@@ -102,11 +102,6 @@ _REJECTS = re.compile(
 )
 """An answer that rejects what the agent said or did; "no problem", "not yet", "stop the server" do not."""
 
-_LIST_FILE = re.compile(r"\.(?:md|mdx|markdown|txt|org|rst)$", re.IGNORECASE)
-_UNCHECKED = ("- [ ] ", "* [ ] ", "+ [ ] ")
-_CHECKED = re.compile(r"[-*+] \[[xX]\] ")
-MOST_ITEMS, LONGEST_ITEM = 2, 900
-"""Unchecked items quoted of a list, and the characters of each; chosen by hand."""
 ANSWERED_WITHIN = 6
 """Messages after a call in which its result is looked for: several calls may be answered one by one."""
 _SAYS_LITTLE = re.compile(r"\s*(?:#|//|/?\*|--|\"\"\"|import\b|from\b|use\b|using\b|package\b|#include)")
@@ -328,27 +323,6 @@ def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -
             yield Claim("", ClaimKind.ARTIFACT, f"{artifact.name}{lines}", cites, Trust.UNTRUSTED)
 
 
-def unchecked_items(asked: str, files: Sequence[Artifact], find: Find) -> Iterator[Claim]:
-    """Yield the first unchecked items of each list that a request names: they say what the work is.
-
-    They are quoted from the first reading of the file, without those that its last edit checked off.
-    """
-    for artifact in files:
-        name = artifact.name.rpartition("/")[2]
-        if not _LIST_FILE.search(name) or name not in asked:
-            continue
-        place = answer_to(artifact.first, find)
-        if place is None:
-            continue
-        cite, text = place
-        lines = [NUMBERED_LINE.sub("", line) for line in text.split("\n")]
-        done = _checked_off(artifact.last_change, find)
-        sources = (Cite(artifact.first.message, artifact.first.part), cite)
-        items = (item for item in _unchecked(lines) if item.split("\n")[0] not in done)
-        for item in islice(items, MOST_ITEMS):
-            yield Claim("", ClaimKind.ARTIFACT, f"{name}\n{_cut(item)}", sources, Trust.UNTRUSTED)
-
-
 def answer_to(cite: Cite, find: Find) -> tuple[Cite, str] | None:
     """Return where the result of a call is, and its text; None if it cannot be looked up."""
     message = find(cite.message)
@@ -361,36 +335,6 @@ def answer_to(cite: Cite, find: Find) -> tuple[Cite, str] | None:
             if isinstance(result, ToolResult) and result.call_id == part.call_id:
                 return Cite(f"m{number}", i), result.text
     return None
-
-
-def _unchecked(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the unchecked items of a list, each with the indented lines below it."""
-    item: list[str] = []
-    for line in [*lines, ""]:
-        if item and line.startswith((" ", "\t")) and len("\n".join(item)) + len(line) < LONGEST_ITEM:
-            item.append(line.rstrip())
-            continue
-        if item:
-            yield "\n".join(item)
-        item = [line.rstrip()] if line.startswith(_UNCHECKED) else []
-
-
-def _cut(item: str) -> str:
-    """Return an item, or its first words if one line of it is too long."""
-    if len(item) <= LONGEST_ITEM:
-        return item
-    end = item.rfind(" ", len(_UNCHECKED[0]), LONGEST_ITEM + 1)
-    return item[: end if end > 0 else LONGEST_ITEM].rstrip()
-
-
-def _checked_off(cite: Cite | None, find: Find) -> set[str]:
-    """Return the items that an edit checked off, as they were before."""
-    message = find(cite.message) if cite else None
-    part = message.parts[cite.part] if message and cite and cite.part < len(message.parts) else None
-    if not isinstance(part, ToolCall):
-        return set()
-    new = (line.strip() for _, texts in edits(part.arguments) for text in texts for line in text.split("\n"))
-    return {f"{line[:2]}[ ]{line[5:]}" for line in new if _CHECKED.match(line)}
 
 
 def _telling_lines(lines: list[str]) -> list[str]:

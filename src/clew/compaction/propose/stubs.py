@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from clew.compaction.plan import Rung, Shrink
 from clew.compaction.propose.edits import counterpart
-from clew.compaction.propose.excerpt import LINE_SHARE, ExcerptSource, both_ends
+from clew.compaction.propose.excerpt import LINE_SHARE, TWO_ENDS, ExcerptSource, both_ends
 from clew.compaction.propose.fold import folded
 from clew.compaction.propose.lines import LONGEST_LINE, Span, gap_note
 from clew.message import (
@@ -243,6 +243,50 @@ class Stubs:
         return replace(message, parts=tuple(parts.get(j, part) for j, part in enumerate(message.parts)))
 
 
+REPEATED = "repeated in "
+"""How the reason of a stub begins that points to the same output, further down."""
+_OUTDATED = "[outdated: "
+
+
+def pointer(name: str) -> str:
+    """Return what is shown instead of an output that the message ``name`` repeats."""
+    return f"[the same output as further down, in {name}]"
+
+
+def with_true_pointers(shrinks: Sequence[Shrink], view: Sequence[Item]) -> list[Shrink]:
+    """Return shrinks in which each pointer to the same output says what is shown there.
+
+    What it leads to may be shortened by then, or outdated.
+    """
+    smaller = {shrink.id: shrink.message for shrink in shrinks}
+    targets = {
+        one.id: one.reason.removeprefix(REPEATED) for one in shrinks if one.reason.startswith(REPEATED)
+    }
+    shortened = {name for name in targets.values() if name in smaller}
+    whole = {item.id: item.message for item in view if item.id in shortened} if shortened else {}
+    return [
+        replace(one, message=_pointing(one, name, whole[name], smaller[name]))
+        if (name := targets.get(one.id)) in whole
+        else one
+        for one in shrinks
+    ]
+
+
+def _pointing(shrink: Shrink, name: str, whole: Message, smaller: Message) -> Message:
+    """Return a message whose pointers to the message ``name`` are true of what is shown of that."""
+    changed = [part.text for part in smaller.results if part not in whole.parts]
+    if not any(f"kept as {name}]" in text for text in changed):  # such as repeated lines, counted
+        return shrink.message
+    note = f"[same output as {name}, shown in part there]"  # not longer than the pointer
+    if changed[0].startswith(_OUTDATED):
+        note = changed[0].replace(f"kept as {name}", f"kept as {shrink.id}")
+    parts = tuple(
+        with_text(part, note) if isinstance(part, ToolResult) and part.text == pointer(name) else part
+        for part in shrink.message.parts
+    )
+    return replace(shrink.message, parts=parts)
+
+
 def shorten(page: Page, places: Iterable[int], most_tokens: int, rung: Rung = Rung.TRUNCATE) -> list[Shrink]:
     """Propose excerpts of every part of these messages that has more than ``most_tokens``."""
     stubs = Stubs(page)
@@ -282,6 +326,9 @@ def excerpted(page: Page, place: Place, most_tokens: int) -> str:
         return json.dumps(shorter, ensure_ascii=False)
     characters = max(LEAST_CHARACTERS, characters)
     text, spans = page.folded(text, spans)
+    is_short = isinstance(part, ToolResult) and characters < TWO_ENDS < len(text) and not spans
+    if is_short and (outline := page.telling(text, _wrote(page, place)).outline(characters)):
+        return f"[{len(text.splitlines()):,} lines, kept as {name}: {outline}]"
     shown = None
     is_user = isinstance(part, Text) and page.view[place.message].message.role is Role.USER
     if is_user and place not in page.guides:

@@ -7,7 +7,7 @@ from few whole ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -53,13 +53,22 @@ LEAST_SHOWN = 60
 """Tokens below which an excerpt of a message says too little to keep it."""
 
 
-def tail_start(view: Sequence[Item], faded: Sequence[int], kept_room: int, keep: Keep, floor: int) -> int:
+def tail_start(
+    view: Sequence[Item],
+    faded: Sequence[int],
+    kept_room: int,
+    keep: Keep,
+    floor: int,
+    reserved: tuple[int, int] = (0, 0),
+) -> int:
     """Return where the recent messages begin: always a legal cut, never before ``floor``.
 
     ``faded`` are the sizes of faded messages. The last atom is always kept. Among the messages that are kept
     in any case, a large one counts as its excerpt: fewer messages in full help more than many cut short, but
-    a caller who asks for many gets them.
+    a caller who asks for many gets them. ``reserved`` are the index of the running turn and the room that
+    messages before it leave to its results.
     """
+    turn, for_turn = reserved
     reach = int(kept_room * between(REACH_SHARE, kept_room / KEPT_SHARE[0]))
     share = EXCERPT_SHARE if keep.messages <= USUAL_MESSAGES else 1 / keep.messages
     excerpt = max(LEAST_SHOWN, int(kept_room * share))
@@ -69,7 +78,8 @@ def tail_start(view: Sequence[Item], faded: Sequence[int], kept_room: int, keep:
     for point in reversed(cuts):
         wanted = len(view) - start < keep.messages
         size = sum(min(size, excerpt) if wanted else size for size in faded[point:start])
-        if start < len(view) and held + size > (kept_room if wanted else reach):
+        most = kept_room if wanted else reach if point >= turn else min(reach, kept_room - for_turn)
+        if start < len(view) and held + size > most:
             break
         start, held = point, held + size
     return _whole_note(view, faded, start, cuts, int(kept_room * NOTE_SHARE))
@@ -211,6 +221,11 @@ SMALL_SHARE = 0.05
 """Share of the rest up to which a message gets back all it lost before any giant gets more..."""
 LARGEST_SHARE = 0.2
 """...and share that a giant gets back before others have had theirs."""
+CURRENT_SHARE = 0.8
+"""Share of the rest that results of the running turn get first: the next edits are made from what was read
+for them (``bench/next_edits.py``)..."""
+RESERVED_SHARE = 0.4
+"""...and share of the room for recent messages that those before the running turn leave to them."""
 WORTH_AN_EXCERPT = 60
 """Tokens: a message that cannot get back this many stays faded."""
 
@@ -334,33 +349,65 @@ def _thinks(message: Message) -> bool:
 
 
 def allotments(
-    sizes: Sequence[int], faded: Sequence[int], room: int, unread: int, verbatim: int | None = None
+    sizes: Sequence[int],
+    faded: Sequence[int],
+    room: int,
+    unread: int,
+    verbatim: int | None = None,
+    current: Mapping[int, float] | None = None,
 ) -> list[int] | None:
     """Divide a room among recent messages; return None if it is too small for a line or two of each.
 
     Those from the index ``verbatim`` on stay whole. Messages that the model has not answered come next
-    (``unread`` is the index of the first one), then small ones, then large ones, newest first. So a giant
-    does not take the room of many small results.
+    (``unread`` is the index of the first one), then those of ``current``, by their weights, then small ones,
+    then large ones, newest first. So a giant does not take the room of many small results.
     """
     first = len(sizes) if verbatim is None else verbatim
     whole = list(sizes[first:])
     given = _floors(sizes[:first], faded[:first], room - sum(whole), min(unread, first))
     if given is None and whole:
-        return allotments(sizes, faded, room, unread)
+        return allotments(sizes, faded, room, unread, current=current)
     if given is None:
         return None
     given += whole
-    left = total = room - sum(given)
+    left = room - sum(given)
+    newest_first = list(reversed(range(len(sizes))))
+    if current:
+        kept = left - int(left * CURRENT_SHARE)
+        left = kept + _shared(sizes, given, left - kept, current)
+    _restored(sizes, given, left, newest_first)
+    return given
+
+
+def _shared(sizes: Sequence[int], given: list[int], room: int, weights: Mapping[int, float]) -> int:
+    """Give messages back what they lost, in shares by weight; return what is left of the room."""
+    waiting = {i: weight for i, weight in weights.items() if weight and sizes[i] > given[i]}
+    while waiting:
+        share = room / sum(waiting.values())
+        whole = [i for i, weight in waiting.items() if sizes[i] - given[i] <= share * weight]
+        if not whole:
+            break
+        for i in whole:
+            room -= sizes[i] - given[i]
+            given[i] = sizes[i]
+            del waiting[i]
+    backs = {i: int(share * weight) for i, weight in waiting.items() if share * weight >= WORTH_AN_EXCERPT}
+    for i, back in backs.items():
+        given[i] += back
+    return room - sum(backs.values())
+
+
+def _restored(sizes: Sequence[int], given: list[int], room: int, order: Sequence[int]) -> int:
+    """Give messages back what they lost, in this order as far as the room reaches; return what is left."""
+    left = room
     for share, whole_only in ((SMALL_SHARE, True), (LARGEST_SHARE, False), (1.0, False)):
-        newest_first = reversed(range(len(sizes)))
-        order = newest_first if share < 1.0 else sorted(newest_first, key=lambda i: sizes[i] - given[i])
-        for i in order:
+        for i in order if share < 1.0 else sorted(order, key=lambda i: sizes[i] - given[i]):
             wanted = sizes[i] - given[i]
-            back = int(min(wanted, total * share, left))
+            back = int(min(wanted, room * share, left))
             if back == wanted or (back >= WORTH_AN_EXCERPT and not whole_only):
                 given[i] += back
                 left -= back
-    return given
+    return left
 
 
 def unread_room(tokens: int, room: int) -> int:

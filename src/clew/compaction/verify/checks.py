@@ -18,7 +18,13 @@ from clew.compaction.verify.context import VerificationContext
 from clew.compaction.verify.grounding import check_grounding
 from clew.compaction.verify.report import Finding, Level, Loss, LossKind, LostItem, Report, SurvivalCount
 from clew.compaction.verify.structure import check_structure
-from clew.compaction.verify.survival import check_decisions, check_loops, check_pins, check_values
+from clew.compaction.verify.survival import (
+    check_decisions,
+    check_failures,
+    check_loops,
+    check_pins,
+    check_values,
+)
 from clew.errors import StalePlan
 from clew.message.text import one_line
 
@@ -39,6 +45,11 @@ CHECKS = (
     Check("pins", "every rule is in the view word for word, none was added", check_pins),
     Check("open loops", "no open item leaves the view", check_loops),
     Check("decisions", "decisions and earlier goals that leave the view are recorded", check_decisions),
+    Check(
+        "failures",
+        "failures stated in texts that are shortened are recorded if they leave",
+        check_failures,
+    ),
     VALUES,
     Check("grounding", "no claim says what its sources do not say", check_grounding),
     Check("citations", "every claim cites turns that its digest covers", check_citations),

@@ -35,6 +35,7 @@ from clew.compaction.verify.changed_values import (
 )
 from clew.compaction.verify.claims import LONGEST_CLAIM
 from clew.compaction.verify.context import ClaimCheck, VerificationContext
+from clew.compaction.verify.opposites import turned_word
 from clew.compaction.verify.permissions import agreement_words, gives_permission
 from clew.compaction.verify.report import Finding, Level, short
 from clew.compaction.verify.sentences import is_cut_out, is_denied, is_reversed, is_torn, reversed_clause
@@ -238,6 +239,9 @@ def _grounding_problem(check: ClaimCheck) -> tuple[str, str] | None:
     opposite = negated_word(text, whole)
     if opposite is not None:
         return f'"{short(claim.text)}" says {opposite[0]}', f"{messages} says {opposite[1]}"
+    turned = turned_word(text, [place.text for place in check.cited_texts])
+    if turned is not None:
+        return f'"{short(claim.text)}" says {turned[0]}', f"{messages} says {turned[1]} of the same"
     clause = reversed_clause(text, _speaking(check), strictly=claim.kind in STEERING)
     if clause:
         return f'"{short(clause)}" is reversed', f"{messages} says the opposite of the same"

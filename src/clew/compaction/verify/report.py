@@ -56,6 +56,8 @@ class LossKind(StrEnum):
     DECISION = "decision"
     GOAL = "earlier goal"
     """A goal that the user has moved on from."""
+    FAILURE = "reported failure"
+    """A sentence of a long text of the agent, which was shortened, that states a failure."""
     VALUE = "value"
 
     @property

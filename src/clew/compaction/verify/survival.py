@@ -15,6 +15,7 @@ from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.compaction.verify.context import CUT, LEAST_BEGINNING, VerificationContext
 from clew.compaction.verify.report import Finding, Level, Loss, LossKind, LostItem, SurvivalCount, short
 from clew.compaction.verify.wording import Wording, is_elided, is_quote, occurs_in, plain
+from clew.ledger.agent_findings import failure_spans
 from clew.ledger.kinds import classify, value_words, with_punctuation
 from clew.ledger.values import Value, values_of
 from clew.message import Cite, Item, Message, Origin, Role, Text, Trust, words
@@ -225,6 +226,25 @@ def check_decisions(case: VerificationContext) -> Iterator[Loss]:
     lost_goals = [goal for goal in shown_before if not _is_stated(case, goal)]
     if lost_goals:
         yield loss_of(case, LossKind.GOAL, len(shown_before), lost_goals)
+
+
+def check_failures(case: VerificationContext) -> Iterator[Loss]:
+    """Report the failures that shortened texts of the agent stated, and nothing in the view states now."""
+    digests = "\n".join(plain(text) for text in _digest_texts(case.digests_after))
+    stated: list[LedgerEntry] = []
+    lost: list[LedgerEntry] = []
+    for name in case.shrinks:
+        message = case.before.get(name)
+        for number, part in enumerate(message.parts if message and message.role is Role.ASSISTANT else ()):
+            for start, end in failure_spans(part.text) if isinstance(part, Text) else ():
+                sentence = words(part)[start:end]
+                entry = LedgerEntry(name, sentence, Cite(name, number, start, end))
+                stated.append(entry)
+                shown = is_visible(case.shown_message(name), entry.source, sentence)
+                if not shown and not occurs_in(plain(sentence), digests):
+                    lost.append(entry)
+    if lost:
+        yield loss_of(case, LossKind.FAILURE, len(stated), lost)
 
 
 def check_values(case: VerificationContext, most: int = MOST_VALUES) -> Iterator[Finding | Loss]:

@@ -14,17 +14,18 @@ from hashlib import blake2b
 from pathlib import Path
 
 from clew.errors import NotFound
-from clew.memory.documents.manifest import LARGEST, Document, File, Manifest, document_in, files_of, read_text
+from clew.memory.documents.manifest import Document, File, Manifest, document_in, files_of, read_text
 from clew.memory.documents.split import (
     DocumentPiece,
     front_matter,
     split_document,
     stated_date,
+    stated_status,
     title,
     topic_of,
 )
 from clew.memory.index.protocol import FOLDER, Embedder, Entry, EntryKind, Filters, Index, Mark
-from clew.memory.search import Hit, Query, search
+from clew.memory.search import Query, SearchHit, search
 from clew.memory.terms import analyse
 from clew.message import Trust
 from clew.secrets import mask
@@ -65,8 +66,8 @@ def update_index(index: Index, workspace: str, root: Path, manifest: Manifest) -
     left_out: list[tuple[str, str]] = []
     for file in files_of(root):
         old = known.get(file.path)
-        if file.size > LARGEST:
-            left_out.append((file.path, f"larger than {LARGEST // 1_000_000} MB"))
+        if file.left_out:
+            left_out.append((file.path, file.left_out))
         elif old and (old.size, old.modified_ns) == (file.size, file.modified_ns):
             documents_by_name[file.path] = old
         elif (text := read_text(root, file.path)) is not None:
@@ -126,7 +127,7 @@ def _read(session: str, file: File, text: str) -> tuple[Document, list[Entry]]:
         path=file.path,
         title=name,
         topic=topic,
-        status=front.get("status", ""),
+        status=front.get("status") or stated_status(file.path, text.splitlines()[lines:]),
         hash=_hash(text),
         size=file.size,
         modified_ns=file.modified_ns,
@@ -178,7 +179,7 @@ def search_documents(
     *,
     topics: Sequence[str] = (),
     embedder: Embedder | None = None,
-) -> list[Hit]:
+) -> list[SearchHit]:
     """Return the pieces of documents that answer a question best, each with its exact reference."""
     filters = Filters(
         kinds=(EntryKind.DOCUMENT,),

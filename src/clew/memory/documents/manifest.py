@@ -13,17 +13,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from clew.memory.documents.split import SUFFIXES
+from clew.memory.documents.split import OUTDATED, SUFFIXES
 from clew.memory.index.protocol import FOLDER
 
-VERSION = 2
+VERSION = 3
 """Version of the file and of how documents are split; another version means that all are read again."""
-
-
-_OUTDATED = frozenset({"deprecated", "superseded", "obsolete", "archived", "rejected", "outdated"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +32,8 @@ class Document:
     title: str
     topic: str
     status: str
-    """``status`` in its front matter: active, deprecated, superseded …; empty if missing."""
+    """``status`` in its front matter (active, deprecated, superseded …), or what its first lines say if it no
+    longer applies ("Superseded by …"); empty if missing."""
     hash: str
     size: int
     modified_ns: int
@@ -46,8 +44,9 @@ class Document:
 
     @property
     def is_outdated(self) -> bool:
-        """Whether its own front matter says that it no longer applies."""
-        return self.status.lower() in _OUTDATED
+        """Whether the document itself says that it no longer applies."""
+        first, *_ = (*self.status.lower().split(), "")
+        return first.strip(".,:;") in OUTDATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,28 +138,39 @@ class File(NamedTuple):
 
     path: str
     """Relative to the root, with slashes."""
-    size: int
-    modified_ns: int
+    size: int = 0
+    modified_ns: int = 0
+    left_out: str = ""
+    """Why it cannot be a document; empty if it can."""
 
 
 def files_of(root: Path) -> Iterator[File]:
-    """Yield the files that can be documents, in order; links are never followed.
+    """Yield the files of a folder, in order, also those that cannot be documents; links are never followed.
 
-    A path that is not valid Unicode is left out: the index cannot store references to it.
+    Hidden folders and those of packages and build outputs are not entered. A path that is not valid Unicode
+    is left out: the index cannot store references to it.
     """
     for folder, folders, files in os.walk(root, followlinks=False):
         folders[:] = sorted(name for name in folders if _is_entered(name))
         for name in sorted(files):
             path = Path(folder, name)
-            if path.suffix.lower() not in SUFFIXES or path.is_symlink():
-                continue
+            relative = path.relative_to(root).as_posix()
             try:
-                state = path.stat()
+                state = path.lstat()
             except OSError:  # deleted since the folder was listed
                 continue
-            relative = path.relative_to(root).as_posix()
-            if not any("\ud800" <= character <= "\udfff" for character in relative):
-                yield File(relative, state.st_size, state.st_mtime_ns)
+            yield File(relative, state.st_size, state.st_mtime_ns, _why_left_out(relative, state))
+
+
+def _why_left_out(path: str, state: os.stat_result) -> str:
+    suffix = PurePosixPath(path).suffix.lower()
+    if stat.S_ISLNK(state.st_mode):
+        return "links are not followed"
+    if any("\ud800" <= character <= "\udfff" for character in path):
+        return "its name is not Unicode"
+    if suffix not in SUFFIXES:
+        return f"{suffix} files are not read" if suffix else "files without a suffix are not read"
+    return f"larger than {LARGEST // 1_000_000} MB" if state.st_size > LARGEST else ""
 
 
 def _is_entered(name: str) -> bool:

@@ -57,6 +57,42 @@ def stated_date(front: Front) -> datetime | None:
     return None
 
 
+OUTDATED = frozenset({"deprecated", "superseded", "obsolete", "archived", "rejected", "outdated", "retired"})
+"""Statuses of a document that no longer applies."""
+_WORDS = rf"(?P<word>{'|'.join(sorted(OUTDATED))})"
+_STATUS_FIELD = re.compile(rf"[\W_]*status[\W_]*:[\W_]*{_WORDS}\b", re.I)  # **Status:** Superseded by 0012
+_STATUS_HEADING = re.compile(r"(?:#{1,6}\s*)?status[\s:#]*", re.I)  # ## Status
+_NOTICE = re.compile(
+    rf"(?!#)[\W_]*(?:(?:warning|note|caution|important)[\W_]+)?(?:{_WORDS}"
+    r"(?:[\W_]*$|[*_]*\s*[:.,;!(—–]|\s+(?:by|in favou?r of|since|as of|on \d|with)\b)"
+    r"|this (?:document|page|file|guide|adr|decision|runbook|note|plan|spec\w*|proposal|policy)"
+    rf" (?:is|was|has been)(?: now)? (?P<said>{'|'.join(sorted(OUTDATED))})\b)",
+    re.I,
+)
+"""A line that says it of the document: "Superseded by 12", "> **Deprecated**: use …", "This page is …"."""
+_IN_TITLE = re.compile(rf"#\s.*[\[(]{_WORDS}\b|#\s+{_WORDS.replace('word', 'first')}\s*[:—–-]", re.I)
+"""A title that says it: "# Deploy by hand (deprecated)"."""
+_PROSE = frozenset({".md", ".mdx", ".markdown", ".rst", ".txt"})
+_STATUS_WITHIN = 12
+"""Lines with text in which a document says that it is outdated; chosen by hand."""
+_SECTION_WITHIN = 60
+"""Lines in which its section *Status* begins, as in records of decisions; chosen by hand."""
+
+
+def stated_status(path: str, lines: Sequence[str]) -> str:
+    """Return the word by which the text of a document says that it no longer applies; "" if it does not."""
+    if PurePosixPath(path).suffix.lower() not in _PROSE:
+        return ""  # a setting `status: archived` is not about its file
+    texts = [line.strip() for line in lines[:_SECTION_WITHIN] if line.strip()]
+    for n, line in enumerate(texts):
+        is_status = n > 0 and _STATUS_HEADING.fullmatch(texts[n - 1])
+        forms = (_STATUS_FIELD, _NOTICE, _IN_TITLE) if n < _STATUS_WITHIN else (_NOTICE,) if is_status else ()
+        for form in forms:
+            if said := form.match(line):
+                return next(word for word in said.groups() if word).lower()
+    return ""
+
+
 LONGEST = 2_400
 """Characters of one piece; a longer section is split between paragraphs (chosen by hand)."""
 _MARKDOWN = re.compile(r"(#{1,6})\s+(.*)")  # ## Restart

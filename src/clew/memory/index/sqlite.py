@@ -155,7 +155,7 @@ class SqliteIndex(Index, VectorIndex):
             if wanted.refs:
                 return _keys_of_refs(connection, sessions, wanted.refs, limit)
             scope = _scope(filters, sessions)
-            search = _Search(connection, workspace_key, scope, filters)
+            search = _FilteredSearch(connection, workspace_key, scope, filters)
             if wanted.terms:
                 search.only_on(wanted.days)
                 common = {
@@ -285,7 +285,7 @@ class _Writer:
         return self._places[session, kind] - 1
 
 
-class _Search:
+class _FilteredSearch:
     """Searches one workspace within the filters."""
 
     def __init__(

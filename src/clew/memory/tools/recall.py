@@ -18,7 +18,7 @@ from clew.memory.index.protocol import Entry, EntryKind, Filters
 from clew.memory.memory import why_outdated
 from clew.memory.references import Quotation, Resolved
 from clew.memory.scope import InView, SearchScope
-from clew.memory.search import Hit
+from clew.memory.search import SearchHit
 from clew.memory.selection import excerpt_start, reasons
 from clew.memory.tools.tool import (
     MOST_CHARACTERS,
@@ -164,7 +164,7 @@ def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     return ToolAnswer(f"nothing found for {arguments['query']!r}")
 
 
-def _other_names(context: ToolContext, hits: Sequence[Hit], view: InView, room: int) -> Iterator[str]:
+def _other_names(context: ToolContext, hits: Sequence[SearchHit], view: InView, room: int) -> Iterator[str]:
     """Yield, in a fence, names in the rest of the found messages that the view no longer shows.
 
     Those of the best hits come first; they take about ``room`` characters at most.
@@ -185,7 +185,7 @@ def _other_names(context: ToolContext, hits: Sequence[Hit], view: InView, room: 
         yield fence_verbatim("\n".join(lines))
 
 
-def _asking_last(context: ToolContext, hits: list[Hit]) -> list[Hit]:
+def _asking_last(context: ToolContext, hits: list[SearchHit]) -> list[SearchHit]:
     """Rank the user's current question after hits with the same values: it does not answer itself."""
     asked = next((item.id for item in reversed(context.session.view()) if item.message.role is Role.USER), "")
     question = next((hit for hit in hits if context.memory.ref(hit.entry) == asked), None)
@@ -205,7 +205,7 @@ def _filters(arguments: dict[str, Any]) -> Filters:
     )
 
 
-def _hit_quotations(context: ToolContext, hits: Sequence[Hit]) -> Iterator[Quotation]:
+def _hit_quotations(context: ToolContext, hits: Sequence[SearchHit]) -> Iterator[Quotation]:
     memory, outdated = context.memory, context.memory.outdated()
     for hit in hits:
         entry = hit.entry
@@ -220,7 +220,7 @@ def _hit_quotations(context: ToolContext, hits: Sequence[Hit]) -> Iterator[Quota
         yield Quotation(*labels, shown, "; ".join(about), first)
 
 
-def _with_replies(context: ToolContext, hits: Sequence[Hit], view: InView) -> Iterator[Quotation]:
+def _with_replies(context: ToolContext, hits: Sequence[SearchHit], view: InView) -> Iterator[Quotation]:
     """Yield hits; after each message of the assistant what the user said to it, unless the model sees it."""
     shown = {context.memory.ref(hit.entry) for hit in hits}
     for hit, quotation in zip(hits, _hit_quotations(context, hits), strict=True):

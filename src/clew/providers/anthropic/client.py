@@ -15,6 +15,7 @@ from clew.providers.anthropic import ANTHROPIC
 from clew.providers.anthropic.rules_walk import FAMILIES, Sampling, family_of
 from clew.providers.api import (
     THINKING_TOKENS,
+    in_sdk_order,
     int_or_zero,
     question,
     shared_fields,
@@ -38,6 +39,10 @@ _STOPS = {
     "tool_use": Stop.TOOL_CALL,
     "refusal": Stop.REFUSED,
 }
+
+
+_FIRST = ("max_tokens", "messages", "model")
+"""The fields that the SDK writes first; the others follow by the alphabet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +106,7 @@ class AnthropicMessages:
 
     def streaming(self, body: JsonObject) -> JsonObject:
         """Return the body with streaming turned on."""
-        return {**body, "stream": True}
+        return in_sdk_order({**body, "stream": True}, _FIRST)
 
     def assembler(self) -> AnthropicAssembler:
         """Return an assembler for one streamed message."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from clew.errors import ModelFailed, ModelRefused
 from clew.message import Json, JsonObject, Usage
 from clew.providers.api import (
+    in_sdk_order,
     int_or_zero,
     question,
     shared_fields,
@@ -36,6 +37,10 @@ _STOPS = {
     "content_filter": Stop.REFUSED,
 }
 _LIMITS = ("max_completion_tokens", "max_tokens")
+
+
+_FIRST = ("model", "stream", "service_tier", "messages")
+"""The fields that the SDK writes first; the others follow by the alphabet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,8 @@ class OpenaiChat:
 
     def streaming(self, body: JsonObject) -> JsonObject:
         """Return the body with streaming turned on, and usage in the last event."""
-        return {**body, "stream": True, "stream_options": {"include_usage": True}}
+        added: JsonObject = {"stream": True, "stream_options": {"include_usage": True}}
+        return in_sdk_order({**body, **added}, _FIRST)
 
     def assembler(self) -> ChatAssembler:
         """Return an assembler for one streamed completion."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from clew.errors import ModelFailed, ModelRefused
 from clew.message import JsonObject, Message, Role, Usage
 from clew.providers.api import (
+    in_sdk_order,
     int_or_zero,
     question,
     shared_fields,
@@ -29,6 +30,10 @@ _CACHE_FIELDS = frozenset(
     | {"prompt_cache_key", "prompt_cache_retention", "prompt_cache_options"}
 )
 _CUT = {"max_output_tokens": Stop.MAX_TOKENS, "content_filter": Stop.REFUSED}
+
+
+_FIRST = ("model", "stream", "service_tier")
+"""The fields that the SDK writes first; the others follow by the alphabet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ class OpenaiResponses:
 
     def streaming(self, body: JsonObject) -> JsonObject:
         """Return the body with streaming turned on."""
-        return {**body, "stream": True}
+        return in_sdk_order({**body, "stream": True}, _FIRST)
 
     def assembler(self) -> ResponsesAssembler:
         """Return an assembler for one streamed response."""

@@ -197,7 +197,9 @@ class _MarkdownPage:
         self.words.clear()
         arguments, output = _split(body)
         call_id = f"use-{self.entries}"
-        call = ToolCall(call_id, self.tool, {"text": _TAGS.sub("", arguments).strip()}, trust=Trust.ASSISTANT)
+        text = _TAGS.sub("", arguments).strip()
+        # Of most edits only the result is recorded: an empty text would read as an edit that deletes.
+        call = ToolCall(call_id, self.tool, {"text": text} if text else {}, trust=Trust.ASSISTANT)
         yield self._entry(Message(Role.ASSISTANT, (*self.parts, call)))
         self.parts.clear()
         shown = (Text(output, trust=Trust.UNTRUSTED),) if output else ()

@@ -1,0 +1,149 @@
+"""Find a claim that says of the same matter the opposite of what its sources say.
+
+"The tests in io are green on Windows" for "The tests in io fail on Windows"; "rejected Postgres" for "chose
+Postgres"; "anyone may approve" for "only Maria may approve"; "after" the migration for "before" it.
+Sentences are compared by their other words: a claim is turned if every sentence of its sources that speaks
+of the same has the opposite word, and none has the claim's.
+
+English only: an opposite in another language is not noticed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from clew.compaction.verify.assertions import things
+from clew.compaction.verify.sentences import NEGATION
+
+
+class _Scale(NamedTuple):
+    """Two groups of words with opposite meanings."""
+
+    one: re.Pattern[str]
+    other: re.Pattern[str]
+
+    def negates(self) -> bool:
+        """Whether "not" turns a word of one group into the meaning of the other."""
+        return self not in _NOT_NEGATED
+
+
+def _scale(one: str, other: str) -> _Scale:
+    return _Scale(*(re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for words in (one, other)))
+
+
+_ORDER = _scale("before|prior to", "after|once|following")
+_WHO = _scale(
+    "(?<!not )only|exclusively|nobody but|no one but|except",
+    "anyone|everyone|anybody|everybody|any",
+)
+_NOT_NEGATED = (_ORDER, _WHO)
+_SCALES = (
+    _scale(
+        "pass(?:es|ed|ing)?|succeed(?:s|ed|ing)?|success(?:ful|fully)?|green|works|worked|working|healthy",
+        "fail(?:s|ed|ing|ures?)?|red|brok(?:e|en)|breaks|crash(?:es|ed|ing)?|errors? out|unhealthy",
+    ),
+    _scale(
+        "chose|chosen|picked|selected|accepted|approved|adopted|prefers?|preferred|went with|settled on",
+        "reject(?:s|ed)?|ruled out|declined|refused|discarded|abandoned|turned down|decided against",
+    ),
+    _scale(
+        "enabled?|enables|activated|switched on|turned on",
+        "disabled?|disables|deactivated|switched off|turned off",
+    ),
+    _scale("allowed|permitted|fine|okay", "forbidden|prohibited|banned|disallowed|off limits"),
+    _scale("required|mandatory|obligatory", "optional|unnecessary|not needed"),
+    _scale("always", "never"),
+    _scale(
+        "increas(?:es|ed|ing|e)|raised|grew|higher|faster", "decreas(?:es|ed|ing|e)|lowered|reduced|slower"
+    ),
+    _scale("safe|secure", "unsafe|insecure|dangerous|vulnerable"),
+    _scale("present|available", "missing|absent|unavailable|gone"),
+    _ORDER,
+    _WHO,
+)
+_PREFERRED = re.compile(r"(\w[\w.-]*) (?:over|instead of|rather than) (\w[\w.-]*)", re.IGNORECASE)
+"""What was taken, and what was not: "Postgres over MySQL"."""
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+|(?<=,)\s+(?=(?:but|so|and|while|though)\b)")
+_REACH = 24
+"""Characters before a word in which a negation applies to it: "did not really pass"."""
+_ABOUT_THE_SAME = 0.6
+"""Share of a claim's other words that a sentence about the same matter has; fitted on 60 pairs."""
+_MAYBE_THE_SAME = 0.3
+"""Share from which a sentence that agrees with the claim clears it."""
+_FEWEST = 2
+"""Other words that a claim must have to be compared."""
+_READ = 60_000
+"""Characters of a source that are read: a bound on time, chosen by hand."""
+_LONGEST = 400
+"""Characters of a sentence of a claim that is compared: longer ones say several things."""
+
+
+def turned_word(text: str, sources: Iterable[str]) -> tuple[str, str] | None:
+    """Return a word of a claim and the opposite one that its sources have for the same; else None."""
+    claimed = [
+        (sentence, scale, side)
+        for sentence in _sentences(text)
+        if len(sentence) <= _LONGEST
+        for scale in _SCALES
+        if (side := _side(sentence, scale)) is not None
+    ]
+    read = [source[:_READ] for source in sources] if claimed or _PREFERRED.search(text) else []
+    chosen, theirs = _choices(text), {pair for source in read for pair in _choices(source)}
+    for taken, left in chosen - theirs:
+        if (left, taken) in theirs:
+            return f"{taken} over {left}", f"{left} over {taken}"
+    said = [sentence for source in read for sentence in _sentences(source)] if claimed else []
+    for sentence, scale, (is_one, word) in claimed:
+        words = set(_others(sentence, scale))
+        if len(words) < _FEWEST:
+            continue
+        opposite = _opposite(words, scale, is_one=is_one, said=said)
+        if opposite:
+            return word, opposite
+    return None
+
+
+def _choices(text: str) -> set[tuple[str, str]]:
+    """Return what a text says was taken over what."""
+    return {(taken.lower(), left.lower().rstrip(".")) for taken, left in _PREFERRED.findall(text)}
+
+
+def _opposite(words: set[str], scale: _Scale, *, is_one: bool, said: Iterable[str]) -> str:
+    """Return the opposite word in the sentences about the same words; "" if one of them agrees."""
+    opposite = ""
+    for sentence in said:
+        ones, others = scale.one.search(sentence), scale.other.search(sentence)
+        if not ones and not others:
+            continue
+        share = len(words & set(things(sentence))) / len(words)
+        if share < _MAYBE_THE_SAME:
+            continue
+        side = _side(sentence, scale)
+        if side is None or side[0] == is_one:
+            return ""
+        if share >= _ABOUT_THE_SAME:
+            opposite = side[1]
+    return opposite
+
+
+def _side(sentence: str, scale: _Scale) -> tuple[bool, str] | None:
+    """Return the group that a sentence's words of a scale belong to, and the first of them; None if mixed."""
+    sides: dict[bool, str] = {}
+    for is_one, group in ((True, scale.one), (False, scale.other)):
+        for match in group.finditer(sentence):
+            before = sentence[max(0, match.start() - _REACH) : match.start()]
+            turned = scale.negates() and NEGATION.search(before) is not None
+            sides.setdefault(is_one != turned, match[0])
+    return next(iter(sides.items())) if len(sides) == 1 else None
+
+
+def _others(sentence: str, scale: _Scale) -> Iterator[str]:
+    """Yield the stems of a sentence without the words of a scale."""
+    rest = scale.other.sub(" ", scale.one.sub(" ", sentence))
+    yield from (word for word in things(rest) if not NEGATION.fullmatch(word))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    yield from (sentence for sentence in _SENTENCE.split(text) if sentence.strip())
