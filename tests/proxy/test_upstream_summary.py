@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from clew.log.store import SqliteStore
 from clew.proxy import answers
 from clew.proxy.answers import reply_text
+from clew.proxy.conversations import WORKSPACE
 from clew.proxy.reactor import Compactions
 from clew.proxy.stats import Stats
+from clew.session import Session
+from clew.settings import store_path
 from clew.testing import HttpStatus, ScriptedServer
 from clew.testing.server import SERVER_SIDES, HangUp
 from tests.proxy.test_answers import RULE, TASK, summary, text_of, work
@@ -28,10 +33,65 @@ def asked(line, raw=None, **more):
         return got, got.read(), server.requests, stats
 
 
+SOFT = "Two pages would be best for every report."
+SAID = [{"role": "user", "content": f"{TASK['content']} {SOFT}"}, *work(0, 30)]
+
+
+def words_of(request) -> str:
+    """Return the text of the last message of a request."""
+    content = request.body["messages"][-1]["content"]
+    return content if isinstance(content, str) else "\n".join(one.get("text", "") for one in content)
+
+
+def judging(label: str) -> tuple[str, list, Stats]:
+    """Return the answer if the model gives one sentence this label, what it was sent, and the figures."""
+    _, _, requests, _ = asked("No.", summary(SAID))
+    lines = re.findall(r"^(\d+): (.*)$", words_of(requests[0]), re.MULTILINE)
+    labels: dict[str, list[int]] = {"standing": [], "decision": [], "request": [], "none": []}
+    for number, words in lines:
+        known = {"now or later": "standing", RULE: "standing", SOFT: label, "the typo": "request"}
+        labels[next((one for part, one in known.items() if part in words), "none")].append(int(number))
+    stats = Stats()
+    react = Compactions(stats, upstream_summary=True)
+    script = (json.dumps({**labels, "ended": []}), f"<summary>{PROSE}</summary>")
+    with ScriptedServer(*script, strict=False) as server, proxy_to(server.url, react).running() as proxy:
+        got = ask(proxy, body=summary(SAID), x_claude_code_session_id="s2", x_api_key="k")
+        return text_of(got), server.requests, stats
+
+
+def test_the_model_is_asked_about_rules_before_it_summarises():
+    text, (question, request), stats = judging("standing")
+    assert question.body["model"] == request.body["model"]
+    assert question.headers["x-api-key"] == "k"
+    assert "tools" not in question.body
+    assert len(question.raw) < 12_000  # the sentences of the user, not the conversation
+    assert f'"{SOFT}"' in words_of(request)  # the summary is to quote it
+    assert f'"{SOFT}"' in text.partition("<clew-reminder>")[2]
+    assert stats["judged"] == 1
+    with SqliteStore(store_path()) as store:
+        session = Session.open(text.rsplit("(clew session ", 1)[1].split(",")[0], store, workspace=WORKSPACE)
+        assert {pin.quote: pin.judged_by for pin in session.pins} == dict.fromkeys(
+            (RULE, SOFT), "claude-sonnet-5"
+        )
+
+
+def test_a_sentence_that_the_model_does_not_call_a_rule_is_none():
+    text, (_, request), _ = judging("request")
+    assert f'"{SOFT}"' not in words_of(request)
+    assert RULE in text
+
+
+def test_rules_are_not_judged_if_that_is_switched_off(monkeypatch):
+    monkeypatch.setenv("CLEW_JUDGE_RULES", "false")
+    _, _, requests, stats = asked(PROSE)
+    assert len(requests) == 1
+    assert stats["judged"] == stats["judge_failed"] == 0
+
+
 def test_the_model_is_instructed_and_its_summary_complemented():
     got, data, requests, stats = asked(f"<analysis>hm</analysis><summary>{PROSE}</summary>")
     text = json.loads(data)["content"][0]["text"]
-    (sent,) = requests
+    _, sent = requests  # the first asks about rules
     assert "Copy the user's rules word for word" in sent.raw.decode()
     assert f'"{RULE}"' in sent.body["messages"][-1]["content"][-1]["text"]
     assert sent.body["messages"][:-1] == MESSAGES[:-1]  # the prompt cache holds them
@@ -41,6 +101,7 @@ def test_the_model_is_instructed_and_its_summary_complemented():
     assert "(clew session proxy-" in text
     assert got.headers["x-clew"] == "summary; upstream, complemented"
     assert stats["complemented"] == 1
+    assert (stats["judged"], stats["judge_failed"]) == (0, 1)  # prose is no answer to the first question
 
 
 def test_a_complete_summary_stays_as_it_is():
@@ -53,7 +114,7 @@ def test_a_complete_summary_stays_as_it_is():
 )
 def test_without_a_summary_clews_digest_is_the_answer(line):
     got, data, requests, stats = asked(line)
-    assert len(requests) == 1
+    assert len(requests) == 2
     text = json.loads(data)["content"][0]["text"]
     assert "Every earlier turn is in clew's log" in text
     assert RULE in text
@@ -77,7 +138,7 @@ def test_it_is_streamed_if_asked_to():
     got, data, requests, _ = asked(PROSE, raw)
     assert got.headers["content-type"] == "text/event-stream"
     assert b"message_stop" in data
-    assert requests[0].body["stream"] is False
+    assert requests[-1].body["stream"] is False
 
 
 def test_the_next_compaction_continues_the_session():

@@ -64,6 +64,13 @@ def test_a_rule_that_a_model_calls_a_request_is_out_of_force_and_listed_with_the
     )
 
 
+def test_a_rule_that_a_model_calls_a_decision_is_listed_as_one():
+    ledger, _ = ledger_of(HABIT, PROTECTED[0])
+    found = tuple((pin.ref, Verdict.DECISION) for pin in ledger.pins.active)
+    ledger.judge(judgement(judged=found))
+    assert [decision.quote for decision in ledger.decisions] == [HABIT]  # the other one holds as a rule
+
+
 @pytest.mark.parametrize("quote", PROTECTED)
 def test_a_ban_about_secrets_deletion_pushing_or_production_holds_and_is_shown_as_doubted(quote: str):
     ledger, _ = ledger_of(quote)
@@ -187,6 +194,7 @@ def test_a_judgement_survives_its_way_through_the_log():
         judged=((pin.ref, Verdict.DECISION),),
         added=(sentence(messages, "m3"),),
         ended=((pin.ref, Cite("m3", 0, 0, 24)),),
+        decided=(RuleRef("Fix the parser.", Cite("m1", 0, 0, 15)),),
     )
     assert judgement_from_json(judgement_to_json(made), messages.get) == made
 
@@ -201,9 +209,13 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", [*OTHERS, "m6", "d1"])
-def test_a_log_adds_no_rule_and_ends_none_by_other_words_than_the_users(name: str):
+def test_a_log_adds_decides_and_ends_nothing_by_other_words_than_the_users(name: str):
     rule = Rule(BAN, Cite(name, 0, 0, len(BAN)), Kind.PROHIBITION)
-    for made in (judgement(added=(rule,)), judgement(ended=((RuleRef(BAN, None), Cite(name, 0, 0, 5)),))):
+    for made in (
+        judgement(added=(rule,)),
+        judgement(ended=((RuleRef(BAN, None), Cite(name, 0, 0, 5)),)),
+        judgement(decided=(rule.ref,)),
+    ):
         with pytest.raises(StoreDamaged):
             judgement_from_json(judgement_to_json(made), OTHERS.get)
 

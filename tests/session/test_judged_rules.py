@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 import clew
+from clew.compaction.plan import ClaimKind
 from clew.errors import InputError, ModelTimeout, StalePlan
 from clew.log import JUDGEMENT, export_session, import_session, new_event
 from clew.log.store import MemoryStore
@@ -102,6 +103,50 @@ def test_the_digest_of_the_same_compaction_quotes_the_rules_as_judged(judged):
     quotes = {pin.quote for pin in digest.pins}
     assert PARTS[0] in quotes
     assert PARTS[1] not in quotes
+
+
+CHOICES = (
+    "The export is a plain table, one row for each order.",
+    "Always show the rows in the colour of their owner.",
+    "Use sqlite for the cache.",
+)
+DECIDED = {"plain table": "decision", "colour of their owner": "decision", "sqlite": "decision"}
+
+
+def decided(*later: str) -> tuple[Session, MemoryStore]:
+    store = MemoryStore()
+    session = opened(store, scripted({**DECIDED, "redis": "decision"}))
+    first, *rest = talk()
+    said = (text_message(Role.USER, text) for text in CHOICES)
+    session.add(first, *said, *(text_message(Role.USER, text) for text in later), *rest)
+    session.compact(target_tokens=5_000)
+    return session, store
+
+
+def test_what_the_model_calls_a_decision_is_listed_as_decided():
+    session, store = decided()
+    digest = session.trace()[-1].digest
+    for ledger in (session.ledger, opened(store, None).ledger):
+        quotes = [one.quote for one in ledger.decisions if one.by == "user"]
+        assert [quote for quote in CHOICES if quote in quotes] == list(CHOICES)
+    assert digest is not None
+    listed = [claim.text for claim in digest.claims if claim.kind is ClaimKind.DECISION]
+    assert any(CHOICES[0] in line for line in listed)
+
+
+def test_without_a_model_such_a_sentence_is_no_decision():
+    session = opened(MemoryStore(), None)
+    session.add(*(text_message(Role.USER, text) for text in CHOICES))
+    assert CHOICES[0] not in [one.quote for one in session.ledger.decisions]
+
+
+def test_a_later_decision_replaces_one_that_the_model_named():
+    session, store = decided("Use redis instead of sqlite for the cache.")
+    for ledger in (session.ledger, opened(store, None).ledger):
+        quotes = [one.quote for one in ledger.decisions]
+        assert CHOICES[2] not in quotes
+        assert "Use redis instead of sqlite for the cache." in quotes
+        assert CHOICES[0] in quotes
 
 
 def test_one_call_is_made_and_counted_and_a_second_compaction_asks_nothing_new(judged):

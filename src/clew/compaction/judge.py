@@ -257,9 +257,10 @@ def _object_in(text: str) -> dict[str, Any] | None:
 
 
 def judgement_of(answer: Answer, asked: RuleQuestion, by: str, view: Sequence[Item], pins: Pins) -> Judgement:
-    """Return what an answer says about rules that were found, sentences that were not, and ends."""
+    """Return what an answer says about rules that were found, sentences that were not, ends and decisions."""
     judged: list[tuple[RuleRef, Verdict]] = []
     added: list[Rule] = []
+    chosen: list[Rule] = []
     for number, one in zip(asked.numbers, asked.sentences, strict=True):
         verdict = answer.verdicts.get(number)
         if verdict is None:
@@ -269,10 +270,15 @@ def judgement_of(answer: Answer, asked: RuleQuestion, by: str, view: Sequence[It
             judged.append((pin.ref, verdict))
         elif verdict is Verdict.STANDING:
             added.append(one.rule)
+        elif verdict is Verdict.DECISION:
+            chosen.append(one.rule)
     added = _still_hold(added, view)
+    decided = tuple(rule.ref for rule in _still_hold(chosen, view))
     over = [(asked.rule(rule), asked.rule(by)) for rule, by in answer.ended]
     ended = tuple((rule.ref, end.source) for rule, end in over if rule and end and end.source)
-    return Judgement(by, PROMPT_VERSION, asked.upto, len(asked.sentences), tuple(judged), tuple(added), ended)
+    return Judgement(
+        by, PROMPT_VERSION, asked.upto, len(asked.sentences), tuple(judged), tuple(added), ended, decided
+    )
 
 
 def _still_hold(rules: Sequence[Rule], view: Iterable[Item]) -> list[Rule]:
@@ -321,17 +327,33 @@ def judge_rules(task: CompactionTask, writer: Writer | None) -> Steps[RuleCall]:
 
     An answer that fails or cannot be used changes nothing. A compaction that makes no digest asks nothing.
     """
-    call = RuleCall()
     if writer is None or not writer.judges_rules:
-        return call
-    pins, most = task.ledger.pins, (writer.window_tokens - FRAME_TOKENS) // SENTENCE_TOKENS
-    asked = question(pins, task.view, max(0, min(most, MOST_SENTENCES)))
+        return RuleCall()
+    asked = _question_for(writer, task.ledger.pins, task.view)
     if asked is None or not _makes_digest(task):
-        return call
+        return RuleCall()
+    return (yield from _called(asked, writer, task.ledger.pins, task.view))
+
+
+def judge_view(pins: Pins, view: Sequence[Item], writer: Writer) -> Steps[RuleCall]:
+    """Ask a model about the new sentences of a view, if there are any, without a compaction."""
+    asked = _question_for(writer, pins, view)
+    return (yield from _called(asked, writer, pins, view)) if asked else RuleCall()
+
+
+def _question_for(writer: Writer, pins: Pins, view: Sequence[Item]) -> RuleQuestion | None:
+    """Return what to ask a model, as far as its window allows."""
+    most = (writer.window_tokens - FRAME_TOKENS) // SENTENCE_TOKENS
+    return question(pins, view, max(0, min(most, MOST_SENTENCES)))
+
+
+def _called(asked: RuleQuestion, writer: Writer, pins: Pins, view: Sequence[Item]) -> Steps[RuleCall]:
+    """Ask, and return what the answer says."""
+    call = RuleCall()
     answer = yield from count_calls(_answered(asked), call.bill)
     if isinstance(answer, str):
         return replace(call, problem=answer)
-    return replace(call, judgement=judgement_of(answer, asked, writer.name, task.view, pins))
+    return replace(call, judgement=judgement_of(answer, asked, writer.name, view, pins))
 
 
 def _makes_digest(task: CompactionTask) -> bool:

@@ -24,7 +24,7 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
 from clew.message import Item, Message, Role, Trust, text_message
 from clew.message.text import escape_tags
-from clew.rules.rule import Kind, Lasts, MadeBy, Pin
+from clew.rules.rule import Kind, Lasts, MadeBy, Pin, Verdict
 from clew.secrets import mask
 from clew.transcripts.formats import FORMATS, detect
 from clew.transcripts.records import Entry, Start
@@ -197,7 +197,8 @@ def is_sure(pin: Pin) -> bool:
     if pin.made_by is MadeBy.PERSON:
         return True
     lasting = pin.scope.duration.lasts not in PASSING
-    return lasting and pin.kind in RULE_KINDS and pin.confidence >= SURE and len(pin.quote) <= LONGEST_RULE
+    sure = pin.kind in RULE_KINDS and pin.confidence >= SURE
+    return lasting and (sure or pin.verdict is Verdict.STANDING) and len(pin.quote) <= LONGEST_RULE
 
 
 def _rule_lines(ledger: Ledger, by_hand: ManualRules) -> Iterator[ReminderLine]:

@@ -8,7 +8,7 @@ a later choice on the same subject replaces it. Text of tools, plans and machine
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -21,9 +21,10 @@ from clew.message import Cite, Message, Role, Text, Trust
 from clew.message.patterns import AnyCasePattern, lazy_pattern
 from clew.rules.active import ActiveRules
 from clew.rules.find import candidates_in
+from clew.rules.findings import overlapping
 from clew.rules.prefilter import may_state_rule
 from clew.rules.retire import retire
-from clew.rules.rule import Force, Rule
+from clew.rules.rule import Force, Rule, RuleRef
 from clew.rules.speech import PLAN, USER, Utterance
 
 
@@ -359,6 +360,35 @@ class Decisions:
         )
         return True
 
+    def judge(self, decided: Iterable[RuleRef]) -> None:
+        """Add sentences of the user that a model calls decisions, unless they are known or were replaced."""
+        new = [one for one in decided if one.source and len(one.quote) <= _LONGEST]
+        for quote, source in new:
+            assert source is not None
+            own = {key: one for key, one in self.made.items() if one.by is DecidedBy.USER}
+            if not overlapping(source, [one.source for one in own.values()]):
+                self._choose_between(Decision("", DecidedBy.USER, quote, source, Trust.USER), own)
+        if new:
+            self.made = dict(sorted(self.made.items(), key=lambda one: _place(one[1])))
+
+    def _choose_between(self, new: Decision, known: Mapping[str, Decision]) -> None:
+        """Add a decision; the earlier ones that its words replace end, and it ends by words said since."""
+        rule = _as_rule(new)
+        for key, one in known.items():
+            earlier, later = (one, new) if _place(one) < _place(new) else (new, one)
+            if one.replaced_by or new.replaced_by or not _replaces(later, earlier):
+                continue
+            if one is earlier:
+                self.made[key] = replace(one, replaced_by=new.quote)
+                if self._choices is not None:
+                    self._choices.drop(key)
+            else:
+                new = replace(new, replaced_by=one.quote)
+        if self.made.setdefault(new.quote.casefold(), new) is new:
+            self.made[new.quote.casefold()] = replace(new, id=f"c{len(self.made)}")
+            if rule and self._choices is not None and not new.replaced_by:
+                self._choices.put(rule)
+
     def _take_back(self, text: str) -> None:
         """Mark the user's decisions that a change of mind is about: "thinking again: remove the command"."""
         match = _CHANGED_MIND.search(text, 0, _LONGEST)
@@ -445,6 +475,17 @@ def _sentence_start(text: str, at: int, earliest: int) -> int:
         return at
     start = stops[-1] if stops else 0
     return start + len(text[start:at]) - len(text[start:at].lstrip(" \t-*•"))
+
+
+def _place(decision: Decision) -> tuple[int, int, int]:
+    return decision.source.number, decision.source.part, decision.source.start
+
+
+def _replaces(later: Decision, earlier: Decision) -> bool:
+    """Whether the words of a decision end an earlier one."""
+    rule = _as_rule(earlier)
+    message = Message(Role.USER, (Text(later.quote, trust=later.trust),))
+    return rule is not None and any(end.certain for end in retire(ActiveRules([rule]), message))
 
 
 def _as_rule(decision: Decision) -> Rule | None:

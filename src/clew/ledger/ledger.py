@@ -13,7 +13,7 @@ from clew.errors import StoreDamaged
 from clew.ledger.approvals import Approval, Approvals
 from clew.ledger.artifacts import Artifacts
 from clew.ledger.checks import LastCheck, LastRun
-from clew.ledger.decisions import Decision, Decisions
+from clew.ledger.decisions import DecidedBy, Decision, Decisions
 from clew.ledger.exchange import OpenCalls, Reading
 from clew.ledger.failures import Failure, Failures
 from clew.ledger.goal import Goal, Goals
@@ -22,10 +22,12 @@ from clew.ledger.loop import Loop
 from clew.ledger.loops import Loops
 from clew.ledger.turns import Turns
 from clew.ledger.user_quotes import UserQuote, UserQuotes
-from clew.message import Cite, Item, JsonObject, Trust
+from clew.message import Cite, Item, JsonObject, Message, Trust, words
 from clew.rules.codec import copy_tracker, from_json, to_json
 from clew.rules.findings import Findings
+from clew.rules.judgement import Judgement, MessageNamed
 from clew.rules.pins import Pins
+from clew.rules.rule import RuleRef, Verdict
 from clew.rules.speech import utterances
 
 VERSION = 6
@@ -118,6 +120,29 @@ class Ledger:
     def pins(self) -> Pins:
         """Return the rules, and the operations a person may apply to them by hand."""
         return self._kept.pins
+
+    def judge(self, judgement: Judgement) -> None:
+        """Apply what a model said about sentences of the user: which are rules, and which are decisions.
+
+        A rule that was found and is a decision in its eyes is listed as one, unless the rule holds anyway.
+        """
+        pins = self._kept.pins
+        pins.judge(judgement)
+        if self._story:
+            not_rules = (ref for ref, verdict in judgement.judged if verdict is Verdict.DECISION)
+            over = (ref for ref in not_rules if (pin := pins.match(ref)) and not pin.is_active)
+            decided = (*judgement.decided, *over)
+            self._kept.decisions.judge(one for one in decided if not pins.is_refused(one.quote))
+
+    def judge_alike(self, other: Ledger, message_named: MessageNamed) -> None:
+        """Take over what was judged of the same messages in another form of them, with secrets masked."""
+        self._kept.pins.judge_alike(other.pins, message_named)
+        here = (
+            (one, message_named(one.source.message)) for one in other.decisions if one.by is DecidedBy.USER
+        )
+        self._kept.decisions.judge(
+            RuleRef(one.quote, one.source) for one, message in here if message and _says(message, one)
+        )
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -229,3 +254,9 @@ class Ledger:
                 f"the ledger snapshot is malformed ({type(cause).__name__}: {cause})"
             ) from cause
         return ledger
+
+
+def _says(message: Message, decision: Decision) -> bool:
+    """Whether a message has the words of a decision where the decision cites them."""
+    _, part, start, end = decision.source
+    return words(message.parts[part])[start:end] == decision.quote

@@ -10,7 +10,8 @@ of the Responses API   ``TRIGGER``: ends in a trigger item        a response of 
 
 The summary is clew's digest. With ``--summary upstream`` the client's model writes it: rules, goal and open
 work are appended to the client's own instruction, and what the summary left out of them is put behind it,
-word for word. Without a usable summary, clew's own digest is the answer.
+word for word. Without a usable summary, clew's own digest is the answer. Before that, the client's model is
+asked which of the user's new sentences are rules; if that fails, clew's own finder decides as without it.
 """
 
 from __future__ import annotations
@@ -20,13 +21,21 @@ import os
 import re
 import tempfile
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from clew.errors import ModelError, ModelFailed
 from clew.hosts.reminder import summary_request
 from clew.message import Json, JsonObject, Role, Usage, text_message
+from clew.providers.anthropic.client import AnthropicMessages
+from clew.providers.api import Api
 from clew.providers.model import Reply
+from clew.providers.openai_chat.client import OpenaiChat
+from clew.providers.openai_responses.client import OpenaiResponses
 from clew.providers.server_side import SERVER_SIDES
+from clew.providers.shapes import as_object
 from clew.proxy.conversations import Conversations
 from clew.proxy.digests import DigestWriter, WrittenDigest, complete_summary
 from clew.proxy.reaction import HttpAnswer, Reaction
@@ -36,6 +45,11 @@ from clew.proxy.stats import Stats
 
 USER_CHARS = 80_000
 """Most characters of user messages in a compacted list, newest first: 20,000 tokens, as Codex keeps."""
+_API_OF: Mapping[str, Callable[[str], Api]] = {
+    "anthropic": AnthropicMessages,
+    "openai": OpenaiChat,
+    "responses": OpenaiResponses,
+}
 THREADS_BETA = "message-threads-2026-08-12"
 
 
@@ -134,6 +148,31 @@ def failure(wire: str, status: int, message: str) -> HttpAnswer:
 
 
 # ``--summary upstream`` ------------------------------------------------------------------------------
+
+
+def upstream_judgement(
+    writer: DigestWriter, request: CompactionRequest, stats: Stats, then: Callable[[], Reaction]
+) -> Reaction:
+    """Return the question about rules for the client's model; ``then`` makes the reaction that follows it."""
+    asked = writer.ask_about_rules(request)
+    if asked is None:
+        return then()
+    api = _API_OF[request.wire](str(request.body.get("model")))
+    body = api.body(replace(asked.ask, schema=None))  # not every upstream knows schemas
+
+    def finish(status: int, data: bytes) -> Reaction:
+        try:
+            if status != 200:
+                raise ModelFailed(f"the upstream answered with status {status}")
+            reply: Reply | ModelError = api.reply(as_object(json.loads(data)))
+        except ModelError as error:
+            reply = error
+        except ValueError:
+            reply = ModelFailed("the upstream's answer is no JSON")
+        stats.count("judge_failed" if writer.take_answer(asked, reply) else "judged")
+        return then()
+
+    return Reaction(body=json.dumps(body).encode(), label="rules; upstream", finish=finish)
 
 
 def upstream_summary(request: CompactionRequest, digest: WrittenDigest, stats: Stats) -> Reaction:

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from clew.errors import ModelError
 from clew.hosts.reminder import WorkState, missing, reminder, tokens
 from clew.hosts.session_state import ledger_state
 from clew.message import Origin, Role, text_message
+from clew.providers.model import Ask, Reply, Steps
 from clew.proxy.conversations import ClientList, Conversation, Conversations, Diverged
 from clew.proxy.requests import CompactionRequest
 from clew.proxy.sealed import SealedDigest
 from clew.session import Session
 from clew.session.view import view_text
+from clew.tokens import model_named
 
 DIGEST_TOKENS = 6_000
 """Target size of an answer. Agents' own summaries have 1,000 to 8,000 tokens."""
@@ -40,6 +43,15 @@ class WrittenDigest:
         return SealedDigest(self.session, self.digest, self.text)
 
 
+@dataclass(frozen=True, slots=True)
+class RulesAsked:
+    """A question to the client's model about rules, which waits for the reply."""
+
+    request: CompactionRequest
+    steps: Steps[str] = field(repr=False)
+    ask: Ask = field(repr=False)
+
+
 class DigestWriter:
     """Writes digests into one log; safe to use from several threads."""
 
@@ -59,13 +71,36 @@ class DigestWriter:
             session.compact(target_tokens=target, focus=request.focus)
             return _render(session, before)
 
-    def _log_new_messages(self, given: ClientList, conversation: Conversation) -> Session:
-        marker = text_message(Role.USER, MARKER, Origin.INJECTED)
+    def ask_about_rules(self, request: CompactionRequest) -> RulesAsked | None:
+        """Log what is new, and return what to ask the client's model about rules; None if nothing is new."""
+        given, model = ClientList.of(request), str(request.body.get("model"))
+        with self.conversations.locked(given) as conversation:
+            session = self._log_new_messages(given, conversation, compacted=False)
+            steps = session.judging_rules(model, model_named(model).window_tokens)
+            ask = next(steps, None)
+        return RulesAsked(request, steps, ask) if ask else None
+
+    def take_answer(self, asked: RulesAsked, reply: Reply | ModelError) -> str:
+        """Record what the model said about rules; return why it cannot be used, if so: it changes nothing."""
+        with self.conversations.locked(ClientList.of(asked.request)):
+            try:
+                if isinstance(reply, ModelError):
+                    asked.steps.throw(reply)
+                else:
+                    asked.steps.send(reply)
+            except StopIteration as end:
+                return str(end.value)
+        raise AssertionError("a second question about rules")
+
+    def _log_new_messages(
+        self, given: ClientList, conversation: Conversation, *, compacted: bool = True
+    ) -> Session:
+        more = (text_message(Role.USER, MARKER, Origin.INJECTED),) if compacted else ()
         try:
-            conversation.log(given, None, marker, compacted=True)
+            conversation.log(given, None, *more, compacted=compacted)
         except Diverged:
             conversation = self.conversations.separate(given)
-            conversation.log(given, None, marker, compacted=True)
+            conversation.log(given, None, *more, compacted=compacted)
         return conversation.session
 
 

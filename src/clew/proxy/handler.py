@@ -187,22 +187,24 @@ class ProxyHandler(BaseHTTPRequestHandler):
     def _answer_from_response(
         self, upstream: Upstream, client: HttpRequest, reaction: Reaction, own: Headers
     ) -> bool:
-        """Answer with what clew makes of the upstream's response; False if clew failed."""
-        status, data = 0, b""
+        """Answer with what clew makes of the upstream's responses; False if clew failed."""
         plain = [(key, value) for key, value in client.headers if key.lower() != "accept-encoding"]
-        http = _with_body(replace(client, headers=plain), reaction.body or b"")
-        with contextlib.suppress(UpstreamFailed, OSError, HTTPException):
-            response = self.upstreams.send(upstream, http)
-            status, data = response.status, response.read()
-        self.upstreams.drop(upstream)
-        own_answer = self.owner.make_answer(reaction, status, data)
-        if own_answer is None:
+        answer: Reaction | None = reaction
+        while answer and answer.finish:
+            status, data = 0, b""
+            http = _with_body(replace(client, headers=plain), answer.body or b"")
+            with contextlib.suppress(UpstreamFailed, OSError, HTTPException):
+                response = self.upstreams.send(upstream, http)
+                status, data = response.status, response.read()
+            self.upstreams.drop(upstream)
+            answer = self.owner.make_answer(answer, status, data)
+            reader = UsageReader()
+            reader.add(data)
+            self.owner.record_usage(client, PASS, reader)
+        if answer is None:
             return False
-        own[0] = ("x-clew", own_answer.label)
-        self._send(own_answer.status, own_answer.kind, own_answer.body or b"", own)
-        reader = UsageReader()
-        reader.add(data)
-        self.owner.record_usage(client, PASS, reader)
+        own[0] = ("x-clew", answer.label)
+        self._send(answer.status, answer.kind, answer.body or b"", own)
         return True
 
     def _send(self, status: int, kind: str, body: bytes, own: Headers) -> None:

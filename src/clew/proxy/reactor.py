@@ -103,11 +103,15 @@ class Compactions:
             return refusal
         if any(request.body.get(name) for name in STORED):
             return PASS  # the provider keeps the conversation
-        digest = self._get_writer().write(request)
+        writer = self._get_writer()
         if self._upstream_summary and request.kind is RequestKind.SUMMARY:
-            from clew.proxy.answers import upstream_summary
+            from clew.proxy.answers import upstream_judgement, upstream_summary
 
-            return upstream_summary(request, digest, self.stats)
+            def summarise() -> Reaction:
+                return upstream_summary(request, writer.write(request), self.stats)
+
+            return upstream_judgement(writer, request, self.stats, summarise)
+        digest = writer.write(request)
         sizes = f"{digest.tokens_before} to {digest.tokens} tokens"
         label = f"answered; {digest.session} {digest.digest}, {sizes}"
         reaction = Reaction.of(answer(request, digest), label)

@@ -6,9 +6,10 @@ changes a rule. The log records a judgement, and it is replayed without asking t
     {"by": "anthropic/claude-sonnet-4-5", "prompt": "judge-2", "upto": 41, "asked": 57,
      "judged": [{"rule": {"quote": …, "source": …}, "is": "request"}],
      "added": [{"message": "m3", "rule": {…}}],
+     "decided": [["m4", 0, 0, 38]],
      "ended": [{"rule": {"quote": …, "source": …}, "by": ["m9", 0, 0, 31]}]}
 
-Sentences that are no rule and were none before are only counted.
+Sentences that bind nothing are only counted.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clew.errors import StoreDamaged
-from clew.message import Cite, Item, JsonObject, Message, message_number
+from clew.message import Cite, Item, JsonObject, Message, message_number, words
 from clew.message.patterns import lazy_pattern
 from clew.rules.findings import (
     findings_from_json,
@@ -52,6 +53,8 @@ class Judgement:
     """Sentences that it calls standing rules and that were not found."""
     ended: tuple[tuple[RuleRef, Cite], ...] = ()
     """Rules, and the later words of the user that end them."""
+    decided: tuple[RuleRef, ...] = ()
+    """Sentences that it calls decisions and that were no rules: the ledger lists them."""
 
 
 _PROTECTED = lazy_pattern(
@@ -102,7 +105,8 @@ def judgement_to_json(judgement: Judgement) -> JsonObject:
         "upto": judgement.upto,
         "asked": judgement.asked,
     }
-    return {**about, "judged": judged, "added": added, "ended": ended}
+    decided: list[Any] = [[*one.source] for one in judgement.decided if one.source]
+    return {**about, "judged": judged, "added": added, "ended": ended, "decided": decided}
 
 
 def judgement_from_json(body: JsonObject, message_named: MessageNamed) -> Judgement:
@@ -117,6 +121,7 @@ def judgement_from_json(body: JsonObject, message_named: MessageNamed) -> Judgem
             judged=tuple((ref_from_json(one["rule"]), Verdict(one["is"])) for one in value["judged"]),
             added=tuple(_added(one, message_named) for one in value["added"]),
             ended=tuple(_ended(one, message_named) for one in value["ended"]),
+            decided=tuple(_decided(one, message_named) for one in value.get("decided", ())),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as cause:
         raise StoreDamaged(f"the judgement of rules is malformed ({cause!r})") from cause
@@ -131,12 +136,24 @@ def _added(value: Any, message_named: MessageNamed) -> Rule:  # noqa: ANN401  # 
 
 
 def _ended(value: Any, message_named: MessageNamed) -> tuple[RuleRef, Cite]:  # noqa: ANN401  # JSON on its way in
-    message, *place = value["by"]
+    item, span = _users_place(value["by"], message_named)
+    return ref_from_json(value["rule"]), Cite(item.id, *span)
+
+
+def _decided(value: Any, message_named: MessageNamed) -> RuleRef:  # noqa: ANN401  # JSON on its way in
+    item, span = _users_place(value, message_named)
+    part, start, end = span
+    return RuleRef(words(item.message.parts[part])[start:end], Cite(item.id, *span))
+
+
+def _users_place(value: Any, message_named: MessageNamed) -> tuple[Item, Span]:  # noqa: ANN401  # as above
+    """Return the message and the span of words; ``StoreDamaged`` if they are not the user's."""
+    message, *place = value
     span = Span(*map(int, place))
     item = _item(str(message), message_named)
     if not is_of_user(item, span):
-        raise StoreDamaged(f"the words that are to end a rule are not the user's in message {item.id}")
-    return ref_from_json(value["rule"]), Cite(item.id, *span)
+        raise StoreDamaged(f"the words of a judgement are not the user's in message {item.id}")
+    return item, span
 
 
 def _item(name: str, message_named: MessageNamed) -> Item:

@@ -254,7 +254,7 @@ def _judge_rules(task: CompactionTask, writer: Writer | None) -> Steps[RuleCall 
 
     call = yield from judge_rules(task, writer)
     if call.judgement:
-        task.ledger.pins.judge(call.judgement)
+        task.ledger.judge(call.judgement)
     return call
 
 
@@ -429,7 +429,7 @@ def _mask_task(task: CompactionTask, conversation: ConversationState) -> Compact
             restore(ledger, digest)
         else:
             ledger.add(Item(name, message))
-    ledger.pins.judge_alike(task.ledger.pins, content.get)
+    ledger.judge_alike(task.ledger, content.get)
     items = tuple(Item(item.id, mask_message(item.message)) for item in task.view)
     sizes = tuple(task.counter.count(item.message) for item in items)
     return replace(task, view=items, sizes=sizes, originals=content.get, ledger=ledger)

@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from clew.budget import DEFAULT, Asker, Compact, CompactionRequested, Fill, Stop, Trigger
 from clew.compaction.decide import DecidedCompaction, Writer, decide
-from clew.compaction.judge import judge_rules
+from clew.compaction.judge import judge_rules, judge_view
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose.story import quoted_messages
 from clew.compaction.task import CompactionTask
@@ -179,6 +179,14 @@ def losses_of(replay: Replay, name: str) -> Report:
     gauge = Gauge(UNKNOWN, DEFAULT)  # how much stays is decided already
     task = task_of(before, gauge, made.plan.target_tokens, Trigger.MANUAL, made.plan.reason)
     return losses_in_full(made.report, made.plan, task)
+
+
+def judging(replay: Replay, writer: Writer) -> Steps[str]:
+    """Have a model judge the user's new sentences, without a compaction; return why it failed, if it did."""
+    call = yield from judge_view(replay.ledger.pins, replay.items, writer)
+    if call.judgement:
+        _record_judgement(replay, call.judgement)
+    return call.problem
 
 
 def _record_judgement(replay: Replay, judgement: Judgement) -> None:

@@ -318,7 +318,7 @@ class Replay:
             self._problem(stored, "skipped: an imported file does not decide which sentences are rules")
             return
         try:
-            self.ledger.pins.judge(judgement_from_json(stored.event.body, self.original))
+            self.ledger.judge(judgement_from_json(stored.event.body, self.original))
         except StoreDamaged as cause:
             self._problem(stored, f"skipped: {cause.detail}")
 

@@ -64,7 +64,7 @@ from clew.providers.model import AsyncModel, Model, Steps
 from clew.rules.rule import Pin
 from clew.secrets import mask, mask_json, mask_message
 from clew.session.changes import change_fact, change_loop, change_rule, confirm_imported, keep_passage
-from clew.session.compact_session import compacting, losses_of, preview_task, requested_task, undo
+from clew.session.compact_session import compacting, judging, losses_of, preview_task, requested_task, undo
 from clew.session.fit import FitResult, Request, fitting
 from clew.session.found_rules import RuleChanges, changes, recorded_messages
 from clew.session.gauge import Gauge, measure, price_of
@@ -582,6 +582,17 @@ class Session:
         if compaction:
             self._after_compaction(compaction)
         return compaction
+
+    def judging_rules(self, model: str, window_tokens: int) -> Steps[str]:
+        """Have a model judge which of the user's new sentences are rules, without compacting.
+
+        A generator, for callers that send the question themselves: it yields the question, if there is
+        anything to judge, takes the reply, and returns why there is no judgement, or an empty text.
+        """
+        self._replay.catch_up()
+        if not rules_are_judged():
+            return ""
+        return (yield from judging(self._replay, Writer(model, window_tokens)))
 
     def _fitting(self, request: Request | AssembledRequest, auto: bool) -> Steps[FitResult]:
         """Measure the view for a request and compact it if it is due; remember when, for the cache."""
