@@ -18,7 +18,8 @@ from clew.compaction.propose.digest_builder import DigestBuilder
 from clew.compaction.propose.digest_content import CHANGES_SHARE
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, MandatoryLimits
 from clew.compaction.propose.scene import Scene
-from clew.compaction.propose.stubs import Page, has_smaller, has_thinking, left_out, shorten
+from clew.compaction.propose.shrink import has_smaller, shorten
+from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.tail import (
     ALL_FADED_SHARE,
     MOST_VERBATIM,
@@ -31,6 +32,7 @@ from clew.compaction.propose.tail import (
     unread_room,
     water_level,
 )
+from clew.compaction.propose.thinking import has_thinking, remove_thinking
 from clew.errors import BudgetExceeded, NothingToGain, PinsDoNotFit
 from clew.ledger.agent_findings import failure_spans
 from clew.message import Cite, Item, Origin, Role, Text
@@ -109,7 +111,9 @@ def fuller(cut: Cut, spare: int) -> Cut:
 def _without_thoughts(scene: Scene, cut: Cut) -> Cut:
     """Return a cut that also removes the thinking blocks of the messages it keeps."""
     start = cut.stop if cut.assembly else scene.first
-    return replace(cut, shrinks=left_out(scene.task.view[start:], scene.with_pruned(cut.shrinks, start)))
+    return replace(
+        cut, shrinks=remove_thinking(scene.task.view[start:], scene.with_pruned(cut.shrinks, start))
+    )
 
 
 def _cut(tries: TailFitter, terms: MandatoryLimits) -> Cut | None:
@@ -266,7 +270,7 @@ class TailFitter:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
-        self._pages: dict[bool, Page] = {}
+        self._contexts: dict[bool, ShrinkContext] = {}
         self._least: dict[tuple[Span, bool], Smaller] = {}
         self._made: dict[tuple[int, int, bool], list[Shrink]] = {}
         """Smaller forms by index, tokens given, and whether places are held."""
@@ -321,20 +325,20 @@ class TailFitter:
 
     def _faded(self, stop: int, given: Sequence[int], held: bool) -> Smaller:
         """Shrink each recent message to the tokens it is given."""
-        scene, page = self.scene, self._page(held)
+        scene, context = self.scene, self._context(held)
         shrinks: list[Shrink] = []
         for i, tokens in enumerate(given, start=stop):
             if tokens < scene.whole[i]:
                 made = self._made.get((i, tokens, held))
                 if made is None:
-                    made = self._made[i, tokens, held] = _shortened(page, i, tokens)
+                    made = self._made[i, tokens, held] = _shortened(context, i, tokens)
                 shrinks += made
         spared = scene.opens_loop(stop)
         older = [scene.view[i] for i in range(stop, scene.thinking) if i != spared]
         if any(has_thinking(item.message) for item in older) and not scene.drop_thinking:
             past = {item.id for item in older}
             shrinks = [
-                *left_out(older, shrinks, of_earlier_turns=True),
+                *remove_thinking(older, shrinks, of_earlier_turns=True),
                 *(one for one in shrinks if one.id not in past),
             ]
         return shrinks, scene.tokens_with(shrinks, stop)
@@ -363,43 +367,43 @@ class TailFitter:
         return [self.scene.task.counter.count_part(part) for part in parts if has_smaller(part)]
 
     def _at(self, span: Span, level: int, held: bool) -> Smaller:
-        shrinks = shorten(self._page(held), range(*span), level)
+        shrinks = shorten(self._context(held), range(*span), level)
         return shrinks, self.scene.tokens_with(shrinks, span[0])
 
-    def _page(self, held: bool) -> Page:
-        if held not in self._pages:
-            self._pages[held] = page_of(self.scene, held=held)
-        return self._pages[held]
+    def _context(self, held: bool) -> ShrinkContext:
+        if held not in self._contexts:
+            self._contexts[held] = shrink_context(self.scene, held=held)
+        return self._contexts[held]
 
 
-def _shortened(page: Page, index: int, tokens: int) -> list[Shrink]:
+def _shortened(context: ShrinkContext, index: int, tokens: int) -> list[Shrink]:
     """Return how a message is shown in so many tokens."""
-    count, message = page.counter.count_part, page.view[index].message
+    count, message = context.counter.count_part, context.view[index].message
     level = part_level(message, tokens, count)
     prose = (part for part in message.parts if isinstance(part, Text) and message.origin is Origin.SPOKEN)
     # What a tool or a harness wrote is pruned; of what people and the agent said, the rest is cut off.
     rung = Rung.TRUNCATE if any(count(part) > level for part in prose) else Rung.PRUNE
-    return shorten(page, (index,), level, rung)
+    return shorten(context, (index,), level, rung)
 
 
 # The view to excerpt ---------------------------------------------------------------------------------
 
 
-def page_of(scene: Scene, *, held: bool) -> Page:
+def shrink_context(scene: Scene, *, held: bool) -> ShrinkContext:
     """Return the view to shorten; if ``held``, with what a digest would state kept readable."""
     places = (scene.held or _held(scene)) if held else {}
     if scene.focus:
         places = {name: [*cites] for name, cites in places.items()}
         for cite in scene.lines_in_focus:
             places.setdefault(cite.message, []).append(cite)
-    tellings = scene.shared.tellings.setdefault(tuple(scene.terms.items()), {})
-    return Page(
+    excerpt_sources = scene.shared.excerpt_sources.setdefault(tuple(scene.terms.items()), {})
+    return ShrinkContext(
         scene.view,
         scene.task.counter,
         scene.original,
         places,
         scene.terms,
-        tellings,
+        excerpt_sources,
         scene.sizes,
         guides=scene.guides,
         names=scene.names,

@@ -19,8 +19,8 @@ from clew.compaction.propose.file_text import (
 )
 from clew.compaction.propose.focus import FOCUS_SHARE, Focus
 from clew.compaction.propose.guides import guides_in
+from clew.compaction.propose.shrink_context import ExcerptSources, Folds
 from clew.compaction.propose.steps import steps_of
-from clew.compaction.propose.stubs import Folds, Tellings, without_thinking
 from clew.compaction.propose.tail import (
     CHARACTERS_PER_TOKEN,
     FEW_SHARE,
@@ -38,6 +38,7 @@ from clew.compaction.propose.tail import (
     unread_room,
 )
 from clew.compaction.propose.terms import LONGEST_REQUEST, RECENT, mentioned, terms_of
+from clew.compaction.propose.thinking import without_thinking
 from clew.compaction.task import CompactionTask
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Item, Message, Place, Role, Thinking
@@ -59,7 +60,7 @@ hand."""
 class Shared:
     """What the scenes of a plan compute of texts, so that none is computed twice."""
 
-    tellings: dict[tuple[tuple[str, float], ...], Tellings] = field(default_factory=dict)
+    excerpt_sources: dict[tuple[tuple[str, float], ...], ExcerptSources] = field(default_factory=dict)
     """Texts that excerpts were made of, by the terms that they look for."""
     folds: Folds = field(default_factory=dict)
     """Texts without repetitions."""
