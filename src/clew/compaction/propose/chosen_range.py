@@ -7,10 +7,10 @@ into which an earlier one is folded; any other range is shortened in place.
 from __future__ import annotations
 
 from clew.compaction.plan import Rung, Shrink
-from clew.compaction.propose.cut_search import shrink_context
 from clew.compaction.propose.digest_builder import DigestBuilder
 from clew.compaction.propose.digest_content import CHANGES_SHARE
 from clew.compaction.propose.digest_input import MandatoryLimits
+from clew.compaction.propose.protected_places import context_for
 from clew.compaction.propose.prune import prune_repeated
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.shrink import shorten
@@ -36,7 +36,7 @@ def range_digest(scene: Scene, stop: int) -> tuple[DigestBuilder, int]:
 def faded_range(scene: Scene, start: int, stop: int) -> list[Shrink]:
     """Return the shrinks that prune and fade the messages between two indices."""
     # There is no digest to state rules and open work, so their places stay readable in the excerpts.
-    context = shrink_context(scene, held=True)
+    context = context_for(scene, protect=True)
     shrinks = prune_repeated(context, start, stop)
     pruned = {shrink.id for shrink in shrinks}
     count = scene.task.counter.count_part

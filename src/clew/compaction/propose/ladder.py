@@ -14,7 +14,8 @@ from clew.compaction.plan import Condense, Digest, Freed, Plan, Rung, Shrink
 from clew.compaction.plan.plan import gc_paused
 from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.chosen_range import faded_range, range_digest
-from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room, shrink_context
+from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room
+from clew.compaction.propose.protected_places import context_for
 from clew.compaction.propose.prune import (
     OVERSIZED_TOKENS,
     prune,
@@ -98,7 +99,7 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     The last messages, those that the model has not answered and those to be kept verbatim are left alone.
     """
     stop = _prunable(scene)
-    context = shrink_context(scene, held=True)
+    context = context_for(scene, protect=True)
     recent = len(scene.view) - scene.stop
     start = max(scene.floor, scene.stop - PRUNED_BEFORE * recent)  # a digest covers what is before
     pruned = prune_repeated(context, start, stop, scene.verbatim)
@@ -109,7 +110,7 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     pruned += _shortened_summary(scene, context)
     keep = replace(scene.task.keep, for_prose=for_prose, for_text=_room_for_text(scene))
     task = scene.task.with_keep(keep, scene.sizes_now)
-    return Scene(task, pruned=pruned, held=context.protected, shared=scene.shared)
+    return Scene(task, pruned=pruned, protected=context.protected, shared=scene.shared)
 
 
 def _repeated_in_short_view(scene: Scene, context: ShrinkContext) -> list[Shrink]:
@@ -163,10 +164,10 @@ def _of_range(scene: Scene, start: int, stop: int, written: Written | None) -> P
 
 def _with_digest(scene: Scene, cut: Cut, written: Written | None) -> Plan:
     """Condense the messages before the cut."""
-    if cut.assembly is None:
+    if cut.builder is None:
         return _plan(scene, scene.with_pruned(cut.shrinks, scene.first))
-    cut.assembly.state_hidden(scene.with_pruned(cut.shrinks, cut.stop))
-    digest, tokens = cut.assembly.fullest(cut.digest_room, written)
+    cut.builder.state_hidden(scene.with_pruned(cut.shrinks, cut.stop))
+    digest, tokens = cut.builder.fullest(cut.digest_room, written)
     spare = scene.room - cut.tokens - tokens
     if written is None and not scene.drop_thinking and spare > scene.room * SPARE_SHARE:
         longer = _with_longer_tail(scene, cut.tokens + spare)
@@ -202,7 +203,7 @@ def outline(task: CompactionTask) -> Outline | None:
     if _prune_only(scene) is not None:
         return None
     _, cut = _find_cut(scene, for_prose=True)
-    return cut.assembly.outline(cut.digest_room) if cut.assembly else None
+    return cut.builder.outline(cut.digest_room) if cut.builder else None
 
 
 # Without a digest ------------------------------------------------------------------------------------
@@ -226,7 +227,7 @@ def _prune_only(scene: Scene) -> list[Shrink] | None:
     giants = [i for i in range(scene.stop, len(scene.view)) if scene.sizes[i] > most]
     if _may_free(scene) + sum(scene.sizes[i] for i in giants) < excess:
         return None
-    context = shrink_context(scene, held=True)
+    context = context_for(scene, protect=True)
     shrinks = _pruning(scene, context)
     for some in ([i for i in giants if i < scene.unread], [i for i in giants if i >= scene.unread]):
         if some and scene.tokens_with(shrinks) > target:
@@ -241,7 +242,7 @@ def _shortened_results(scene: Scene) -> list[Shrink]:
     sizes = [count(part) for i in new for part in scene.view[i].message.parts if isinstance(part, ToolResult)]
     level = water_level(sizes, sum(sizes) - (scene.before - target))
     places = [i for i in new if any(scene.view[i].message.results)]
-    context = shrink_context(scene, held=True)
+    context = context_for(scene, protect=True)
     shrinks = shorten(context, places, level, Rung.PRUNE)
     spare = target - scene.tokens_with(shrinks)
     longer = (
@@ -261,7 +262,7 @@ def pruned_size(task: CompactionTask) -> tuple[int, int] | None:
     scene = Scene(task)
     if scene.before <= task.target_tokens or scene.room <= 0:
         return None
-    shrinks = _pruning(scene, shrink_context(scene, held=True))
+    shrinks = _pruning(scene, context_for(scene, protect=True))
     if scene.tokens_with(shrinks) > task.target_tokens:
         shrinks = _without_digest(task) or shrinks
     if not shrinks:

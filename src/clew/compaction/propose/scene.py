@@ -77,18 +77,18 @@ class Scene:
         *,
         drop_thinking: bool = False,
         pruned: Sequence[Shrink] = (),
-        held: dict[str, list[Cite]] | None = None,
+        protected: dict[str, list[Cite]] | None = None,
         shared: Shared | None = None,
     ) -> None:
         """Count tokens, as if ``pruned`` were applied and, with ``drop_thinking``, thinking removed.
 
-        ``held`` are the places that must stay readable once these prunings are applied. The scenes of a plan
-        share what they compute of texts.
+        ``protected`` are the places that must stay readable once these prunings are applied. The scenes of a
+        plan share what they compute of texts.
         """
         self.task = task
         self.drop_thinking = drop_thinking
         self.pruned = pruned
-        self.held = held
+        self.protected = protected
         count = task.counter.count
         self.sizes_now = [count(item.message) for item in task.view] if task.sizes is None else task.sizes
         self.before = sum(self.sizes_now)
@@ -127,7 +127,7 @@ class Scene:
             task,
             drop_thinking=drop_thinking,
             pruned=self.pruned,
-            held=self.held,
+            protected=self.protected,
             shared=self.shared,
         )
 
