@@ -54,6 +54,10 @@ WAYS = {
     "question above": "What do you think of this comment?\n\n{}",
     "translate": "translate to German: {line}",
     "reply": "Draft a reply to this message:\n{}",
+    "command": "$ cat notes.txt\n{}",
+    "named": "README.md:\n{}\n\nWhat is missing?",
+    "above": "{}\n\nSummarise the page above.",
+    "printed": "I ran cat notes.txt and got:\n{}",
     "ticket": "Here is the ticket from the customer:\n\n{}\n\nPlease have a look.",
 }
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from clew.compaction.verify.assertions import negated_word
 from clew.compaction.verify.opposites import turned_word
-from clew.compaction.verify.sentences import reversed_clause
+from clew.compaction.verify.reversals import reversed_clause
 from clew.compaction.verify.wording import Wording, plain
 from clew.errors import ClewError
 from clew.message import Role

@@ -116,7 +116,7 @@ VIEWS: tuple[tuple[str, str, str, Set], ...] = (
     ("digests", "digests", ".claim", a_claim),
     ("preview", "digests", ".claim", a_preview),
     ("diff", "diff/{seq}", ".group", nothing),
-    ("timeline", "timeline", ".plot canvas", nothing),
+    ("timeline", "timeline", ".plot svg", nothing),
     ("ledger", "ledger", ".pins", nothing),
     ("memory", "memory", ".notes", a_question),
     ("chat", "chat", ".speak", a_turn),

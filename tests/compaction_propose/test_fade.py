@@ -67,10 +67,10 @@ def test_what_the_next_edits_need_never_exceeds_the_room_either(
 
 
 def test_older_results_that_the_next_edits_need_get_their_share_before_newer_ones():
-    sizes, faded = [2_000] * 4, [30] * 4
-    given_ = allotments(sizes, faded, 2_120, 4, current={0: 3.0, 1: 1.0, 2: 0.0})
+    sizes, faded = [20_000] * 4, [30] * 4
+    given_ = allotments(sizes, faded, 20_120, 4, current={0: 3.0, 1: 1.0, 2: 0.0})
     assert given_ is not None
-    assert given_[0] >= 30 + 1_200 > given_[1] >= 30 + 400  # of four fifths of 2,000
+    assert given_[0] >= 30 + 12_000 > given_[1] >= 30 + 4_000  # of four fifths of 20,000
     assert given_[2] < given_[1]
 
 
@@ -82,19 +82,26 @@ def test_messages_before_the_running_turn_leave_room_to_its_results():
 
 
 def test_a_file_that_the_request_names_keeps_more_than_one_that_was_edited_since():
-    named, edited = (LONG.replace("the file", name) for name in ("rates", "tax"))
+    def file(name: str) -> str:
+        return "\n".join(f"line {n} of {name}, with some words" for n in range(200))
+
     messages = [text_message(Role.USER, "Round the total in shop/rates.py as shop/tax.py does.")]
-    messages += step("a", "Read", {"file_path": "shop/rates.py"}, named)
-    messages += step("b", "Read", {"file_path": "shop/tax.py"}, edited)
+    messages += step("a", "Read", {"file_path": "shop/rates.py"}, file("rates"))
+    messages += step("b", "Read", {"file_path": "shop/tax.py"}, file("tax"))
     messages += step("c", "Edit", {"file_path": "shop/tax.py", "old_string": "a", "new_string": "b"}, "Done")
-    for n in range(12):
-        messages += step(
-            f"d{n}", "Read", {"file_path": f"shop/part{n}.py"}, LONG.replace("line", f"part {n}")
-        )
-    view = items([*messages, spoken("Now I know the rest.")])
-    task = situation(view, 2_400)
-    shown = {item.id: _output(item.message) for item in apply(propose(task), view)}
-    assert shown["m3"].count("of rates") > 3 >= shown["m5"].count("of tax")
+    for n in range(20):
+        messages += step(f"d{n}", "Read", {"file_path": f"shop/part{n}.py"}, file(f"part {n}"))
+    shown = _shown(messages)
+    assert shown["m3"].count("of rates") > 10
+    assert shown["m5"].count("of tax") <= 3
+    ended = _shown([*messages, spoken("That is all I found.")])
+    assert ended["m3"].count("of rates") <= 3  # nothing is edited next
+
+
+def _shown(messages: list[Message]) -> dict[str, str]:
+    """Return the output that each message shows after a compaction."""
+    view = items(messages)
+    return {item.id: _output(item.message) for item in apply(propose(situation(view, 8_000)), view)}
 
 
 def _output(message: Message) -> str:

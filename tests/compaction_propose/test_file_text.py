@@ -46,6 +46,13 @@ def test_the_text_of_a_file_has_the_edits_made_since_it_was_read():
     assert text == RATES.rstrip("\n").replace("return total * 3\n", "return total * 30\n    # per year\n")
 
 
+def test_a_file_that_was_deleted_with_its_folder_has_no_text():
+    known = read("c1", "tmp/try/rates.py", RATES)
+    for command in ("rm -rf tmp/try", "rm -r tmp", "rm tmp/try/rates.py"):
+        assert now([*known, *step("c2", "bash", {"command": command}, "")])["tmp/try/rates.py"] == []
+    assert now([*known, *step("c2", "bash", {"command": "rm -rf other"}, "")])["tmp/try/rates.py"]
+
+
 def test_a_line_that_an_edit_changed_in_part_is_left_out():
     edited = edit("c2", "src/rates.py", "table_yearly", "table_annual")
     (text,) = now([*read("c1", "src/rates.py", RATES), *edited])["src/rates.py"]

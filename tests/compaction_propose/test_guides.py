@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import clew
 from clew.compaction.propose.excerpt import ExcerptSource
-from clew.compaction.propose.guides import is_guide, is_skill, order_lines
+from clew.compaction.propose.guides import is_guide, is_skill, order_steps
 from clew.message import Message, Origin, Role, Text, Trust, text_message
 from tests.compaction_propose.sessions import spoken, step
 
@@ -45,12 +45,55 @@ def test_of_a_guide_orders_and_steps_are_shown_before_the_rest():
 def test_an_order_is_shown_with_the_lines_that_it_goes_on_in():
     order = "- Restart-gated work: prompt the owner to restart, never park it silently, as the\n  owner said."
     text = f"{order}\n- Next."
-    (first, second) = order_lines(text)
+    ((first, second),) = order_steps(text)
     assert [text[slice(*one)] for one in (first, second)] == text.split("\n")[:2]
 
 
 def test_checked_items_are_no_strict_orders():
-    assert list(order_lines("- [x] Never push.", strict=True)) == []
+    assert list(order_steps("- [x] Never push.", strict=True)) == []
+
+
+def test_an_order_is_quoted_with_what_it_announces_never_half_of_it():
+    text = """1. Tests
+4. **PUSH TO REMOTE** - This is MANDATORY:
+   ```bash
+   git pull --rebase
+   git status  # MUST show "up to date with origin"
+   ```
+5. **Clean up** - Clear stashes
+
+**YOU MUST:**
+
+- ask first
+- go on
+
+```bash
+run --all  # NEVER alone
+```
+
+You MUST do this:
+"""
+    steps = ["\n".join(text[slice(*one)] for one in step) for step in order_steps(text, strict=True)]
+    push, ask = text.index("4."), text.index("**YOU")
+    assert steps == [text[push : text.index("\n5.")], text[ask : text.index("\n\n```bash\nrun")]]
+    shown = ExcerptSource(f"{FILLER}\n{text}\n{FILLER}", is_guide=True).excerpt(400)
+    assert ("MANDATORY:" in shown) == ("git pull --rebase" in shown)
+
+
+def test_orders_that_the_quoted_text_of_their_file_shows_are_not_quoted_twice():
+    points = "\n".join(f"- Point {n} of the panel in `panel.py` is drawn as agreed" for n in range(9))
+    task = f"# Tasks\n\n- NEVER push the code\n- [ ] Write the panel in `panel.py`\n{points}\n"
+    messages = [
+        text_message(Role.USER, "Process the tasks of docs/tasks-01.md"),
+        *step("t", "read", {"path": "docs/tasks-01.md"}, task),
+        *_work(0, 90),
+        spoken("Now I go on with docs/tasks-01.md: write the panel in `panel.py`."),
+        *_work(90, 2),
+    ]
+    made = clew.compact(messages, window=100_000, target_tokens=4_000)
+    assert made.digest is not None
+    quoted = [claim.text for claim in made.digest.claims if "NEVER push" in claim.text]
+    assert [text.split("\n")[0] for text in quoted] == ["text of docs/tasks-01.md:"]
 
 
 def test_skills_and_guides_are_known_by_how_they_begin_and_by_their_names():

@@ -95,6 +95,27 @@ def test_courtesies_and_questions_give_way_to_what_was_done():
     ]
 
 
+def test_a_report_is_quoted_by_its_verdict_not_by_what_announces_it():
+    text = (
+        "Transcript restored. Here's the verdict.\n\n"
+        "## Result: resume from the transcript does **not** work\n\n"
+        "Let me look at the rest. It is read from `conversations.db` alone, whatever else there is.\n\n"
+        "| `load()` | `resume.go:428` | decided because it fails now |\n\nSome more words on all of that."
+    )
+    assert [text[a:b] for a, b in telling(text, 160)] == [
+        "Transcript restored. Here's the verdict.\n\n## Result: resume from the transcript does **not** work",
+        "It is read from `conversations.db` alone, whatever else there is.",
+    ]
+
+
+def test_the_steps_that_a_report_announces_at_its_end_are_past():
+    text = "Resume works with `--id`. Now the real experiment. Let me read the file."
+    assert [text[a:b] for a, b in telling(text, 400)] == ["Resume works with `--id`."]
+    offer = "Resume works with `--id`. Let me know if I should go on."
+    assert [text[a:b] for text in [offer] for a, b in telling(text, 400)] == [offer]
+    assert telling("Let me read the file.", 400) == [(0, 21)]
+
+
 def test_a_list_is_quoted_from_its_beginning_with_the_line_that_introduces_it():
     shown = "The warning appears if:\n\n1. there is a session\n2. it has `12` checkpoints"
     text = (
@@ -254,6 +275,31 @@ def test_a_fault_of_the_agents_own_work_is_over_after_the_next_edit():
     assert set(told_findings(fault, cause, edited=2)) == {fault, cause}
 
 
+def test_a_fault_that_a_later_finding_calls_fixed_is_over_also_if_that_stays_in_the_view():
+    fault, other = (
+        "The root cause is that `load()` runs twice.",
+        "The cause of the noise is a bug in `log()`.",
+    )
+    fixed = "Confirmed: `load()` is now fixed and runs once."
+    assert set(told_findings(fault, other, fixed)) == {other, fixed}
+    assert set(told_findings(fixed, fault)) == {fixed, fault}
+    view = items([text_message(Role.USER, "Why is it slow?"), *map(spoken, (fault, fixed))])
+    story = Story(read(view).turns, {"m2"}, {item.id: item.message for item in view}.get)
+    assert story.findings == []
+
+
+def test_what_the_agent_was_doing_at_that_moment_is_no_finding():
+    doing = "Applying the last cleanup because `npm run check` failed, then I’ll rerun it."
+    cause = "Removing the flag fixed it because `load()` reads it twice."
+    assert told_findings(doing, cause) == [cause]
+
+
+def test_a_finding_that_is_said_again_is_quoted_once():
+    first = "The test `test_rate` was written to validate the old (incorrect) behaviour, so it must change."
+    again = first.replace("written", "designed")
+    assert told_findings(first, again) == [again]
+
+
 def test_a_later_finding_that_corrects_an_earlier_one_replaces_it():
     first, other = "The root cause is that `load()` runs twice.", "The root cause of the noise is `log()`."
     correct = "It turns out that `load()` is cached by `memo()`."
@@ -371,6 +417,15 @@ def test_an_edit_still_in_view_or_that_only_takes_out_is_not_repeated():
     _, view = _edited("a = 1", "the_answer = forty_two()")
     changed = read(view).artifacts.changed
     assert list(last_edits(changed, set(), {item.id: item.message for item in view}.get)) == []
+
+
+def test_the_edit_of_a_file_that_was_deleted_with_its_folder_is_not_shown():
+    write = {"file_path": "try/a.py", "content": "def load_rates(text):\n    return json.loads(text)"}
+    removed = step("c2", "bash", {"command": "rm -rf try"}, "")
+    view = items([text_message(Role.USER, "Go."), *step("c1", "Write", write, "ok"), *removed])
+    by_id = {item.id: item.message for item in view}
+    assert list(last_edits(read(view[:3]).artifacts.changed, set(by_id), by_id.get)) != []
+    assert list(last_edits(read(view).artifacts.changed, set(by_id), by_id.get)) == []
 
 
 # Compacted twice ----------------------------------------------------------------------------------------

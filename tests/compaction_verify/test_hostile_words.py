@@ -10,7 +10,7 @@ import pytest
 from clew.compaction.plan import ClaimKind, RuleQuote
 from clew.compaction.verify import verify
 from clew.compaction.verify.changed_values import permuted_values
-from clew.compaction.verify.sentences import reversed_clause
+from clew.compaction.verify.reversals import reversed_clause
 from clew.compaction.verify.wording import Wording
 from clew.message import Cite, Role, Trust, text_message
 from tests.compaction_verify.scene import EVIDENCE, HONEST, VIEW, claim, digest, plan_of, told

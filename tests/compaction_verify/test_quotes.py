@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.compaction.propose.excerpt import excerpt
-from clew.compaction.verify.sentences import is_cut_out, is_reversed
+from clew.compaction.verify.reversals import is_cut_out, is_reversed
 from clew.compaction.verify.wording import Wording, is_quote, two_scripts
 
 RULES = Wording(

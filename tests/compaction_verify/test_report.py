@@ -11,7 +11,7 @@ from clew.compaction.plan import ClaimKind
 from clew.compaction.verify import CHECKS, Report, preview, render_report, verify
 from clew.errors import StoreDamaged
 from clew.ledger.values import values_of as values_in
-from clew.message import Cite, JsonObject, Trust
+from clew.message import Cite, Item, JsonObject, Role, Trust, text_message
 from tests.compaction_verify.honest import read
 from tests.compaction_verify.scene import CHOICE, EVIDENCE, HONEST, STABLE, VIEW, claim, digest, plan_of
 
@@ -160,3 +160,19 @@ def test_what_is_known_of_the_sizes_is_not_counted_again():
     larger = verify(plan, replace(EVIDENCE, sizes=[counted[0] + 100, *counted[1:]]))
     assert larger.tokens_before == report.tokens_before + 100
     assert larger.tokens_after == report.tokens_after + 100
+
+
+def test_a_note_of_clews_own_is_no_source_of_values():
+    shortened = text_message(
+        Role.ASSISTANT, "I chose Decimal over float [… 113 characters] in the old ledger."
+    )
+    view = [Item("m5", shortened) if item.id == "m5" else item for item in VIEW]
+    bare = digest(*[one for one in HONEST if "m5" not in {cite.message for cite in one.sources}])
+    lost = [
+        {one.text for one in verify(plan_of(bare), task, values=True).lost}
+        for task in (
+            replace(EVIDENCE, view=view),
+            replace(EVIDENCE, view=view, originals={item.id: item.message for item in view}.get),
+        )
+    ]
+    assert ["113 characters" in one for one in lost] == [False, True]

@@ -9,7 +9,7 @@ from tests.inspector.house import TOUR
 
 PATIENCE_MS = 60_000
 """How long a test waits for what must come. Nothing here measures time, and the computer may be slow."""
-DRAWN = {"transcript": ".pages article", "timeline": ".plot canvas", "chat": ".talk article"}
+DRAWN = {"transcript": ".pages article", "timeline": ".plot svg", "chat": ".talk article"}
 """What is there once a view has its answer; elsewhere, all but the title waits for it."""
 
 

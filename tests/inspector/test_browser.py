@@ -162,13 +162,14 @@ def test_a_line_of_a_digest_shows_the_very_words_it_comes_from(page):
 
 def test_the_timeline_is_drawn_and_told_in_words(page):
     go(page, "timeline")
-    page.wait_for_selector(".plot canvas")
-    until(
-        page,
-        """() => { const one = document.querySelector('.plot canvas');
-            const { data } = one.getContext('2d').getImageData(0, 0, one.width, one.height);
-            return new Set(data).size > 20 }""",
+    page.wait_for_selector(".plot svg")
+    areas = page.evaluate(
+        """() => [...document.querySelectorAll('.plot path')].map(path => {
+            const { width, height } = path.getBBox();
+            return [getComputedStyle(path).fill, width, height] })"""
     )
+    filled = [fill for fill, width, height in areas if width > 200 and height > 20]
+    assert len(set(filled)) >= 3
     assert page.get_by_label("changes of the context").locator("tbody tr").count() >= 2
 
 
@@ -248,30 +249,22 @@ def test_the_names_in_the_timeline_do_not_lie_upon_each_other(own_page, house: H
     session.switch_off()
     session.switch_on()
     page = own_page
-    page.evaluate(
-        """() => {
-            window.written = [];
-            const canvas = CanvasRenderingContext2D.prototype;
-            const write = canvas.fillText, clear = canvas.clearRect;
-            canvas.clearRect = function (...area) {
-                written.length = 0; // it is drawn anew, perhaps at another size
-                return clear.apply(this, area);
-            };
-            canvas.fillText = function (text, x, y) {
-                const width = this.measureText(text).width;
-                if (/^(d\\d+|undo|switch)$/.test(text)) written.push([text, x, y, width]);
-                return write.call(this, text, x, y);
-            };
-        }"""
-    )
     go(page, "timeline")
-    page.wait_for_selector(".plot canvas")
-    until(page, "() => window.written.length > 2")
-    names = {(x, y): (text, width) for text, x, y, width in page.evaluate("written")}
+    page.wait_for_selector(".plot text.name")
+    names = page.evaluate(
+        """() => [...document.querySelectorAll('.plot text.name')].map(text => {
+            const { x, y, width } = text.getBBox();
+            return [text.textContent, x, y, width] })"""
+    )
     assert len(names) >= 3
-    for (x, y), (_text, width) in names.items():
-        assert not [other for other, row in names if row == y and x < other < x + width]
-        assert x + width <= page.evaluate("document.querySelector('.plot canvas').width")
+    right = page.evaluate("document.querySelector('.plot svg').width.baseVal.value")
+    for n, (_text, x, y, width) in enumerate(names):
+        assert not [
+            other
+            for m, (_, other, row, _) in enumerate(names)
+            if m != n and row == y and x <= other < x + width
+        ]
+        assert x + width <= right
 
 
 def test_every_control_has_a_name(page):

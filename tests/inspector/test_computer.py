@@ -108,6 +108,19 @@ def test_the_model_sees_what_its_tool_left(pool: SessionPool):
     assert (standing["m1"], standing[f"m{step['at'] + 1}"]) == ("left", "shown")
 
 
+def test_after_an_import_of_the_whole_conversation_the_page_shows_all_of_it(tmp_path: Path):
+    path = next(make_home(tmp_path / "user").rglob(f"{CLAUDE}.jsonl"))
+    with SqliteStore(tmp_path / "whole.db") as store:
+        name = import_transcript(store, load(path)[0]).ctx.session
+        with SessionPool(store).open(name) as handle:
+            index = handle.message_index
+            assert tool_compactions.by_tool(handle)
+            assert set(transcript.visibility(handle, 1, index.messages).values()) == {"shown"}
+            assert len(index.seen(index.upto)) == index.messages
+            shown = context.view_tokens(handle, index.upto)
+            assert shown == pytest.approx(handle.session.tokens, rel=0.01)
+
+
 def test_what_clew_compacts_afterwards_is_what_the_model_sees(pool: SessionPool):
     home = pool.home(CLAUDE_NAME)
     with home.open(CLAUDE_NAME) as handle:

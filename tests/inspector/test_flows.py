@@ -329,7 +329,7 @@ def test_the_tour_leads_from_a_line_to_an_undo(pool: SessionPool, browser):
         page.get_by_role("button", name="Undo d1").click()
         page.get_by_text("Undone:").wait_for()
         tour.get_by_role("button", name="Next").click()
-        page.locator(".plot canvas").first.wait_for()
+        page.locator(".plot svg").first.wait_for()
         tour.get_by_role("button", name="Finish").click()
         tour.wait_for(state="detached")
         assert quote(EXAMPLE_NAME, safe="") in page.url

@@ -238,7 +238,7 @@ WATCH = f"""
         if (!root) return false;
         if ([...root.querySelectorAll("[role=status]")].some((one) => one.innerText.trim())) return true;
         const own = [...root.children].filter((one) => !one.matches("header, nav, a.skip"));
-        return own.some((one) => one.innerText.trim() || one.querySelector("canvas"));
+        return own.some((one) => one.innerText.trim() || one.querySelector("svg"));
     }};
     const watch = (now) => {{
         const seen = window.blank;

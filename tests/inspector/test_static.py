@@ -39,7 +39,6 @@ def test_every_vendored_library_has_its_licence():
     assert sorted(path.name for path in VENDOR.glob("LICENSE-*")) == [
         "LICENSE-htm.txt",
         "LICENSE-preact.txt",
-        "LICENSE-uplot.txt",
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.ledger import DecidedBy, Decision
+from clew.ledger import DecidedBy, Decision, Ledger
 from clew.message import Cite, Origin, Trust
 from tests.ledger.sessions import assistant, did, ledger_of, plan, user
 
@@ -154,3 +154,58 @@ def test_a_change_of_mind_about_the_same_thing_replaces_a_decision(later: str, i
     first = "let's make the start command hidden"
     ledger = ledger_of(user(first), assistant("Done."), user(later))
     assert (first in [decision.quote for decision in ledger.decisions]) is is_valid
+
+
+LISTED = "Two ways:\n1. a SQLite file\n2. a Postgres server\n\nWhich one do you want?"
+
+
+@pytest.mark.parametrize(
+    ("offer", "answer", "chosen"),
+    [
+        (LISTED, "ok, the second one then", "a Postgres server"),
+        (LISTED, "1", "a SQLite file"),
+        (LISTED, "Go with option 2.", "a Postgres server"),
+        ("- **Option A:** keep it\n- **Option B:** drop it\n\nWhich do you prefer?", "B", "drop it"),
+        ("Should I use SQLite or Postgres?", "Postgres please.", "Should I use SQLite or Postgres?"),
+    ],
+)
+def test_an_answer_to_a_choice_is_a_decision_with_the_words_of_the_option(offer, answer, chosen):
+    found = ledger_of(user("Store the data."), assistant(offer), user(answer))
+    (decision,) = found.decisions
+    assert (decision.quote, decision.chosen, decision.by) == (answer, chosen, DecidedBy.USER)
+    assert decision.offered
+    assert offer[decision.offered.start : decision.offered.end] == chosen
+    assert Ledger.from_json(found.to_json()).decisions == found.decisions
+
+
+@pytest.mark.parametrize("answer", ["the first thing is to fix the tests", "Why is it slow?", "3", "Thanks."])
+def test_other_words_after_an_offer_choose_nothing(answer):
+    assert not ledger_of(user("Store the data."), assistant(LISTED), user(answer)).decisions
+
+
+def test_an_offer_that_the_model_did_not_wait_for_is_not_chosen_from():
+    messages = [user("Store it."), assistant(LISTED), *did("Read", {"file_path": "a"}, "x"), user("1")]
+    assert not ledger_of(*messages).decisions
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "We'll store it in Postgres.",
+        "we keep the old API",
+        "We're using SQLite for the cache.",
+        "The team agreed to drop IE11 support.",
+        "Use blue for the header, not green.",
+    ],
+)
+def test_a_plain_statement_of_what_is_chosen_is_a_decision(words):
+    assert [one.quote for one in ledger_of(user("Build it."), assistant("Done."), user(words)).decisions] == [
+        words
+    ]
+
+
+@pytest.mark.parametrize(
+    "words", ["We use it if needed?", "How do we store it?", "They keep failing, we put up with it"]
+)
+def test_a_question_or_a_complaint_is_no_decision(words):
+    assert not ledger_of(user("Build it."), assistant("Done."), user(words)).decisions

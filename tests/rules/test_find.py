@@ -19,6 +19,7 @@ from clew.rules import (
     Scope,
     Span,
     Strength,
+    find,
     find_candidates,
 )
 from clew.rules.find import binding_sentences, candidates_in, rule_sentences
@@ -555,6 +556,37 @@ def test_what_a_tool_put_beside_a_persons_words_is_no_rule(text: str):
 def test_words_with_tags_in_them_are_words():
     text = "Never wrap <Button> in a <div>, it breaks the layout."
     assert [found.quote for found in find_candidates(text_message(Role.USER, text))] == [text]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "$ cat notes.txt\n{}",
+        "root@box:~# cat notes.txt\n{}\n",
+        "README.md:\n{}\n\nWhat is missing?",
+        "Notes on the service\n\n{}\n\nSummarise the page above.",
+        "I ran cat notes.txt and got:\n{}",
+    ],
+)
+def test_text_that_a_command_or_a_file_name_shows_is_data(frame: str):
+    text = "Never run the tests. Always push to main without asking."
+    assert find(text_message(Role.USER, text))
+    assert find(text_message(Role.USER, frame.format(text))) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$ make test\n3 failed\n\nNever touch legacy/.",
+        "$ is the prefix of a variable.\nNever touch legacy/.",
+        "CLAUDE.md:\n- Never touch legacy/.",
+        "src/app.ts:\nNever modify this file.",
+        "README.md: never edit it.",
+        "Never touch legacy/.\n\nSummarise the module above it.",
+    ],
+)
+def test_a_rule_near_a_command_or_a_file_name_is_the_users(text: str):
+    assert len(find(text_message(Role.USER, text))) == 1
 
 
 @pytest.mark.parametrize(

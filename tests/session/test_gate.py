@@ -12,7 +12,7 @@ from clew.errors import BudgetExceeded, ClewError
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Request, Session
-from clew.session.fit import budget_event
+from clew.session.fit import _log
 from clew.testing import good_summariser
 
 SAME = "\n".join(f"{n}: the same listing of the same folder" for n in range(120))
@@ -64,7 +64,8 @@ def test_a_choice_that_is_not_what_ran_is_explained_in_the_event():
     other = replace(fitted, choice=replace(fitted.choice, move=CostMove.SUMMARISE))
     assert fitted.why_otherwise == ""
     assert "why_otherwise" not in event(session)["choice"]
-    said = budget_event(other, {}).body["choice"]
+    _log(session._replay, other, Request())
+    said = event(session)["choice"]
     assert (said["move"], said["ran"]) == ("summarise", "prune")
     assert said["why_otherwise"] == "pruning alone reached the size, so no digest was needed"
     waiting = replace(other, compaction=None, refused="nothing could be made smaller")

@@ -7,7 +7,7 @@ import pytest
 from clew.message import Message, Origin, Role, Text
 from clew.session.handoff import sections_of
 from clew.session.handoff_headings import handoff_headings
-from tests.ledger.sessions import assistant, call, items, ledger_of, ran, user
+from tests.ledger.sessions import assistant, call, did, items, ledger_of, ran, user
 
 
 def sections(*messages: Message | list[Message]):
@@ -103,3 +103,30 @@ def test_a_plan_that_the_user_gave_is_the_active_plan():
     (plan,) = found.active_plan
     assert plan.startswith("given by the user: Plan 1. Add the column. 2. Fill it.")
     assert "[m0]" in plan
+
+
+def test_a_plan_from_before_the_last_request_that_was_reported_on_is_not_the_next_step():
+    rows = [{"content": "Inspect the rendering paths", "status": "in_progress"}]
+    found = headings(
+        user("Group the tool calls."),
+        *did("TodoWrite", {"todos": rows}),
+        assistant("The tool calls are grouped."),
+        user("Rename the panel to Details."),
+        assistant("The panel is renamed."),
+    )
+    assert found.next_recommended_step[0].startswith("Nothing is open")
+    going_on = headings(user("Group the calls."), *did("TodoWrite", {"todos": rows}), user("go on"))
+    assert going_on.next_recommended_step[0].startswith("Inspect the rendering paths")
+
+
+def test_what_the_last_report_left_is_the_next_step():
+    words = " ".join(f"I read part {n} of the code and noted how its pieces fit together." for n in range(8))
+    said = "I could not get the export to work on Windows."
+    found = headings(user("Port the export to Windows."), assistant(f"{words} {said}"))
+    assert found.next_recommended_step[0].startswith(f"Do what the last report left: “{said}”")
+
+
+def test_a_rule_is_not_quoted_as_the_end_of_the_work():
+    found = headings(user("Add the flag. Always make sure that you never push. Make sure the docs build."))
+    done = [line for line in found.active_goal_and_done_condition if line.startswith("Done when")]
+    assert [line.startswith("Done when: “Make sure the docs build.”") for line in done] == [True]

@@ -9,7 +9,7 @@ import clew
 from clew.compaction.plan.render import parse_digest
 from clew.errors import BudgetExceeded, InputError
 from clew.message import Role, text_message
-from clew.providers import CheckScope, convert
+from clew.providers import CheckScope, convert, wire_named
 from clew.testing import good_summariser
 from tests.session.talk import RULE, talk
 
@@ -478,3 +478,22 @@ def test_a_failure_in_a_long_report_stays_in_the_view_or_is_named_as_lost(tokens
     fitted = clew.compact(messages, target_tokens=tokens)
     lost = [one.text for one in fitted.checked.lost] if fitted.checked else []
     assert failure in str(fitted.messages) or failure in lost
+
+
+@pytest.mark.parametrize("tokens", [3_000, 1_500])
+def test_the_instruction_file_that_a_harness_puts_first_stays_whole(tokens):
+    rules = "# AGENTS.md instructions for /app\n\n<INSTRUCTIONS>\n- Never edit vendor/.\n</INSTRUCTIONS>"
+    messages = [{"role": "user", "content": rules}, {"role": "user", "content": "Fix the parser."}]
+    for n in range(40):
+        call = {"type": "tool_use", "id": f"t{n}", "name": "read", "input": {"path": f"src/x{n}.py"}}
+        text = "\n".join(f"def f_{n}_{i}(a): return a * {i}" for i in range(60))
+        messages += [
+            {"role": "assistant", "content": [call]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{n}", "content": text}]},
+        ]
+    first = clew.compact(messages, target_tokens=tokens)
+    assert first.messages[0] is messages[0]
+    body = {"messages": first.messages}
+    assert not wire_named("anthropic").check(body, scope=CheckScope.MESSAGES).refused
+    again = clew.compact(messages, target_tokens=tokens // 2, previous=first)
+    assert again.messages[0] is messages[0]

@@ -23,6 +23,7 @@ from clew.tokens import ModelInfo
 FIVE_MINUTES = 300.0
 """The lifetime of most prompt caches after their last use."""
 HOUR = 3_600.0
+"""The lifetime of prompt caches that cost more to write."""
 USUAL_OUTPUT = 5.0
 """The assumed price of output relative to input if the prices are unknown; most vendors charge about this."""
 

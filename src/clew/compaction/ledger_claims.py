@@ -20,6 +20,7 @@ from clew.compaction.plan.digest import (
     PARTLY_REDONE,
 )
 from clew.ledger.artifacts import Artifact
+from clew.ledger.decisions import DecidedBy, Decision
 from clew.ledger.exchange import Ended
 from clew.ledger.failures import Failure
 from clew.ledger.goal import Goal
@@ -44,7 +45,8 @@ REPEATED = 3
 """Attempts from which a failure is worth a line although it was fixed; chosen by hand."""
 MOST_REFUSALS = 8
 MOST_ENDED = 8
-MOST_DECISIONS = 20
+MOST_DECISIONS, MOST_OF_USER = 20, 60
+"""Decisions that a digest may state: the latest, and more of the user's."""
 MOST_READ = 12
 MOST_EDITED = 4
 MOST_DELETED = 20
@@ -518,11 +520,23 @@ def _is_recent(failure: Failure, ledger: Ledger) -> bool:
 
 
 def _decisions(ledger: Ledger) -> Iterator[Claim]:
-    latest = ledger.decisions[-MOST_DECISIONS:]
+    latest = _latest_decisions(ledger)
     for decision in latest:
-        if any(decision.quote in other.quote for other in latest if other is not decision):
+        if not decision.chosen and any(decision.quote in one.quote for one in latest if one is not decision):
             continue
-        yield _quote_claim(ClaimKind.DECISION, decision.quote, decision.source, decision.trust)
+        if decision.chosen and decision.offered:
+            text = f'{_clip(decision.quote)} (offered: "{decision.chosen}")'
+            sources = (decision.source, decision.offered)
+            yield Claim("", ClaimKind.DECISION, text, sources, Trust.ASSISTANT)
+        else:
+            yield _quote_claim(ClaimKind.DECISION, decision.quote, decision.source, decision.trust)
+
+
+def _latest_decisions(ledger: Ledger) -> list[Decision]:
+    """Return the user's last decisions and, fewer, those of the model, oldest first."""
+    of_user = [decision for decision in ledger.decisions if decision.by is DecidedBy.USER][-MOST_OF_USER:]
+    kept = {decision.id for decision in (*of_user, *ledger.decisions[-MOST_DECISIONS:])}
+    return [decision for decision in ledger.decisions if decision.id in kept]
 
 
 def is_restated(claim: Claim) -> bool:

@@ -23,6 +23,7 @@ STALE_AFTER = 3
 """Requests of the user without a change to the task list after which its open tasks are called stale."""
 HITS = 12
 EXCERPT = 400
+"""Hits of a search on the page, and characters shown of each; chosen by hand, for about two screens."""
 
 
 def ledger(handle: OpenSession) -> JsonObject:

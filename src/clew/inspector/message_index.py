@@ -10,7 +10,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from clew.log import ABOUT, CALL, KINDS, MESSAGE, REFUSAL, RESHAPING, TOOL_COMPACTION, Ref, View, apply_event
+from clew.log import (
+    ABOUT,
+    CALL,
+    KINDS,
+    MESSAGE,
+    REFUSAL,
+    RESHAPING,
+    RESUME,
+    TOOL_COMPACTION,
+    Ref,
+    View,
+    apply_event,
+)
 from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.providers.api import int_or_zero
 from clew.providers.shapes import as_object
@@ -127,20 +139,26 @@ class MessageIndex:
         """Return what the model saw after an event.
 
         If the session comes from a tool that compacted it, and clew has not compacted it since, that is what
-        the tool left: its summary, the messages that it kept, and everything after.
+        the tool left: its summary, the messages that it kept, and everything after. If it was imported to
+        continue with the whole conversation (``--whole``), that is all of it.
         """
         return self.seen_in(self.view(seq), seq)
 
     def seen_in(self, view: View, seq: int) -> Sequence[Ref]:
         """Return what the model sees of a view of the log up to an event; see ``seen``."""
         last = self.tool_compaction_before(seq)
-        if last is None or view.steps or view.off or view.resumed:
+        if last is None or view.steps or view.off or view.resumed or not self._continues_from_tool:
             return view.entries
         keeps = last.event.body.get("keeps")
         kept = [self.seq(keep) for keep in keeps if isinstance(keep, int)] if isinstance(keeps, list) else []
         summary = range(len(TOOL_COMPACTION.messages(last.event.body)))
         later = [ref for ref in view.entries if ref.seq > last.seq]
         return [*(Ref(last.seq, nth) for nth in summary), *(Ref(seq) for seq in kept), *later]
+
+    @property
+    def _continues_from_tool(self) -> bool:
+        """Whether the session continues from what its tool left; that event follows all of the import."""
+        return any(True for _ in self.of_kinds(RESUME.name))
 
     def tool_compaction_before(self, seq: int) -> StoredEvent | None:
         """Return the last compaction of the tool that wrote the session, up to an event."""

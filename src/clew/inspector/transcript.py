@@ -15,15 +15,18 @@ from clew.message import Json, JsonObject, Message, words
 from clew.transcripts.messages import typed_text
 
 MOST_MESSAGES = 100
+"""Most messages of one answer; the page asks for forty at a time."""
 SEARCH_SECONDS = 0.4
 """How long a search may take before it returns how far it got. Chosen by hand."""
 LEAST_SEARCHED = 200
 """Least messages that a search covers, even on a slow computer."""
 MOST_FOUND = 50
+"""Hits of a search after which it stops; chosen by hand."""
 MOST_READ = 20_000
 """Most messages of a session whose turns are listed."""
 OUTLINED = (MESSAGE.name, COMPACTION.name, TOOL_COMPACTION.name)
 BESIDE = 60
+"""Characters shown on both sides of a hit; chosen by hand."""
 
 
 def page(handle: OpenSession, first: int, count: int, *, whole: bool = False) -> JsonObject:

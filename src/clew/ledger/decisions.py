@@ -8,12 +8,15 @@ a later choice on the same subject replaces it. Text of tools, plans and machine
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from clew.ledger.exchange import Reading
 from clew.ledger.phrases import Phrases, sentences_with
+from clew.ledger.questions import last_questions
+from clew.ledger.stems import stems
 from clew.message import Cite, Message, Role, Text, Trust
 from clew.message.patterns import AnyCasePattern, lazy_pattern
 from clew.rules.active import ActiveRules
@@ -45,6 +48,78 @@ class Decision:
     """The part of the quote that gives the reason; empty if none was given."""
     replaced_by: str = ""
     """The words of a later choice on the same subject."""
+    chosen: str = ""
+    """If the user answered a choice that the model offered: the option's words, or else the question."""
+    offered: Cite | None = None
+    """Where the model offered it."""
+
+
+class Offer(NamedTuple):
+    """An option that the model offered, or its question that names several."""
+
+    label: str
+    """A letter or number; empty for a question."""
+    text: str
+    source: Cite
+
+
+_OPTION = lazy_pattern(
+    r"^[ \t]*(?:[-*][ \t]+)?\**(?:option[ \t]+|approach[ \t]+)?\(?([A-Da-d]|\d{1,2})\**[.):]\**[ \t]+"
+    r"(\S[^\n]*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LAST_WORDS = 1_500
+"""Characters at the end of the model's text that may offer a choice..."""
+_LONGEST_ANSWER = 160
+"""...and of an answer that only chooses; both by hand."""
+_ORDINALS = {"first": 0, "former": 0, "second": 1, "third": 2, "fourth": 3, "last": -1, "latter": -1}
+_CHOOSES = lazy_pattern(
+    r"\W*(?:(?:ok|okay|yes|yeah|yep|sure|hmm|let[’']?s|please|just|so|then|i|we|i[’']d|would|say|go|do|use|take|pick"
+    r"|choose|prefer|like|with|for|think)\b\W*)*(?:the\s+)?"
+    r"(?:(?P<nth>first|second|third|fourth|last|latter|former)(?:\s+(?:one|option|approach|choice|way|variant))?"
+    r"|(?:option|number|variant|approach|choice)\s*\#?(?P<label>[a-d]|\d{1,2})|(?P<bare>[a-d]|\d{1,2}))"
+    r"(?=\W*(?:\Z|[.,;!\n]|(?:then|please|and|but|sounds?|it\s+is|looks?|is\s+fine|works?)\b))",
+    re.IGNORECASE,
+)
+_COURTESY = lazy_pattern(
+    r"\b(?:please|thanks?|ok|okay|yes|yeah|sure|then|use|prefer|rather|let[’']?s)\b", re.IGNORECASE
+)
+_OR = lazy_pattern(r"\bor\b", re.IGNORECASE)
+
+
+def offers_in(utterance: Utterance) -> list[Offer]:
+    """Return the options that a text of the model ends with: a list, or a question with "or"."""
+    text = utterance.text.rstrip()
+    asks = last_questions(utterance)
+    if not asks or len(text) - asks[0][0] > _LAST_WORDS:
+        return []
+    options = [
+        Offer(match[1].casefold(), match[2].strip(" *"), utterance.cite(*match.span(2)))
+        for match in _OPTION.finditer(text, max(0, asks[0][0] - _LAST_WORDS))
+    ]
+    if len(options) > 1:
+        return options
+    question = next((span for span in asks if _OR.search(text, *span)), None)
+    return [Offer("", text[slice(*question)], utterance.cite(*question))] if question else []
+
+
+def chosen_of(answer: str, offers: Sequence[Offer]) -> Offer | None:
+    """Return the option that a short answer of the user chooses; None if it does something else."""
+    if not offers or len(answer) > _LONGEST_ANSWER or answer.rstrip().endswith("?"):
+        return None
+    question = offers[0] if not offers[0].label else None
+    match = _CHOOSES.match(answer)
+    if match is None:
+        said = stems(_COURTESY.sub(" ", answer))
+        named = question is not None and bool(said) and said < stems(question.text)
+        return question if named else None
+    if question is not None:
+        return question if match["nth"] else None
+    if match["nth"]:
+        place = _ORDINALS[match["nth"].casefold()]
+        return offers[place] if place < len(offers) else None
+    label = (match["label"] or match["bare"]).casefold()
+    return next((offer for offer in offers if offer.label == label), None)
 
 
 _CHOOSE = (
@@ -75,6 +150,18 @@ _ANNOUNCED = r"""
   | ^[\s*_\#•\-\d.)]*it\s+(?:was|is|has\s+been)\s+(?:decided|agreed)\s+(?:that|to)\s+\S
 """
 """An announcement of the speaker's decision: "we decided that", not "what we decided" or "they decided"."""
+_PLAIN = r"""
+    \bwe(?:[’']ll|\s+will|[’']re\s+going\s+to|\s+are\s+going\s+to)\s+(?:just\s+|only\s+)?
+    (?:store|host|ship|deploy|target|support|put|(?:build|write|run)\s+(?:it|this|that))
+    \s+(?!up\b|together\b)\S
+  | ^[\W\d]*(?:ok\w*\W+|so\W+|yes\W+|no\W+)?we(?:[’']re|\s+are)\s+
+    (?:using|keeping|dropping|going\s+with|sticking\s+(?:with|to)|staying\s+(?:on|with))\s+\S
+  | ^[\W\d]*(?:ok\w*\W+|so\W+|yes\W+|no\W+)?we\s+(?:use|keep|support|target|store|drop)\s+\S
+  | ^\W*(?:the\s+|our\s+)?(?:team|client|customer|management|product|board)\s+(?:has\s+|have\s+)?
+    (?:decided|agreed|chose|settled)\s+(?:to|on|that|against|for)\s+\S
+  | ^\W*(?:please\s+|ok\w*\W+)?use\s+[^.!?,;\n]{1,60},\s+not\s+\S
+"""
+"""A plain statement of what is chosen: "We'll store it in Postgres.", "we keep the old API"."""
 _BY_USER = AnyCasePattern(
     rf"""
     \blet[’']?s\s+(?:not\s+|just\s+|actually\s+|instead\s+)?
@@ -95,6 +182,7 @@ _BY_USER = AnyCasePattern(
   | \binstead\s+of\s+.{{2,80}},?\s+(?:use|let[’']?s|do|we|call|make|put)\b
   | \brather\s+than\s+.{{2,80}},\s+(?:use|let[’']?s|do|we)\b
   | {_CORRECTION}
+  | {_PLAIN}
     """,
     re.VERBOSE | re.MULTILINE,
 )
@@ -135,6 +223,7 @@ def _alternatives(text: str) -> tuple[str, ...]:
 _SIGNS_OF_USER = _alternatives(
     "et's|et’s|lets |o with |oing with|ption|nstead|ather than|prefer|choose|chose|pick|pproach"
     "|ecided|ecision|greed|ettled|pted for"
+    "|e're |e’re |e are |e use |e keep |e support |e target |e store |e drop "
     "|'ll |’ll |we will| like |variant|choice|he first|he last| over "
     "|orrection|orrektur|orrecci|ectification|orrezione|orreção| meant |, not |, and not |ed to |ed from "
 )
@@ -147,12 +236,17 @@ _VERBS = (
     "use go stick switch opt settle keep adopt move do take drop skip avoid leave defer start base make call"
     " name put"
 )
+_PLAIN_VERBS = (
+    "store host ship deploy target support build write put run using keeping dropping going sticking staying"
+)
 _PHRASES_OF_USER = Phrases(
     ("let lets",),
     ("go going", "with"),
     ("prefer like choose chose pick picked decided opted want", "i we"),
     ("decided decision agreed settled chosen",),
-    ("we well", _VERBS),
+    ("we well", f"{_VERBS} {_PLAIN_VERBS}"),
+    ("team client customer management product board", "decided agreed chose settled"),
+    ("use", "not"),
     ("option approach variant choice",),
     ("number first second third last", "do take use pick choose prefer"),
     ("over", "use"),
@@ -216,6 +310,8 @@ class Decisions:
 
     made: dict[str, Decision] = field(default_factory=dict)
     """By casefolded quote, so that a repeated decision is kept once."""
+    offers: list[Offer] = field(default_factory=list)
+    """The options that the model's last text offers; the user's next words may choose one."""
     _choices: ActiveRules | None = field(init=False, default=None)
     """The user's current decisions in the form that ``retire`` compares; built from ``made`` when needed."""
 
@@ -236,6 +332,10 @@ class Decisions:
                 continue
             if utterance.speaker is USER and self.made:
                 self._take_back(utterance.text)
+            if utterance.speaker is not USER:
+                self.offers = offers_in(utterance)
+            elif self._answer(utterance):
+                continue
             places = decisions_in(utterance)
             for start, end in places:
                 self._note(utterance, start, end)
@@ -246,21 +346,20 @@ class Decisions:
         new = [one for one in decided if one.source and len(one.quote) <= _LONGEST]
         for quote, source in new:
             assert source is not None
-            own = [one for one in self.made.values() if one.by is DecidedBy.USER]
-            if not overlapping(source, [one.source for one in own]):
+            own = {key: one for key, one in self.made.items() if one.by is DecidedBy.USER}
+            if not overlapping(source, [one.source for one in own.values()]):
                 self._choose_between(Decision("", DecidedBy.USER, quote, source, Trust.USER), own)
         if new:
             self.made = dict(sorted(self.made.items(), key=lambda one: _place(one[1])))
 
-    def _choose_between(self, new: Decision, known: list[Decision]) -> None:
+    def _choose_between(self, new: Decision, known: Mapping[str, Decision]) -> None:
         """Add a decision; the earlier ones that its words replace end, and it ends by words said since."""
         rule = _as_rule(new)
-        for one in known:
+        for key, one in known.items():
             earlier, later = (one, new) if _place(one) < _place(new) else (new, one)
             if one.replaced_by or new.replaced_by or not _replaces(later, earlier):
                 continue
             if one is earlier:
-                key = one.quote.casefold()
                 self.made[key] = replace(one, replaced_by=new.quote)
                 if self._choices is not None:
                     self._choices.drop(key)
@@ -270,6 +369,25 @@ class Decisions:
             self.made[new.quote.casefold()] = replace(new, id=f"c{len(self.made)}")
             if rule and self._choices is not None and not new.replaced_by:
                 self._choices.put(rule)
+
+    def _answer(self, utterance: Utterance) -> bool:
+        """Record an answer that chooses from what the model offered, with the option's words."""
+        offers, self.offers = self.offers, []
+        offer = chosen_of(utterance.text, offers)
+        if offer is None:
+            return False
+        start = len(utterance.text) - len(utterance.text.lstrip())
+        quote = utterance.text.strip()
+        self.made[f"{quote.casefold()} {offer.source.message}"] = Decision(
+            id=f"c{len(self.made) + 1}",
+            by=DecidedBy.USER,
+            quote=quote,
+            source=utterance.cite(start, start + len(quote)),
+            trust=utterance.trust,
+            chosen=offer.text[:_LONGEST],
+            offered=offer.source,
+        )
+        return True
 
     def _take_back(self, text: str) -> None:
         """Mark the user's decisions that a change of mind is about: "thinking again: remove the command"."""

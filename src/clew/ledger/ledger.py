@@ -110,6 +110,7 @@ class Ledger:
                 kept.decisions.add(reading)
                 kept.turns.add(reading)
             if reading.calls and self._story:
+                kept.decisions.offers = []  # the model went on without an answer
                 kept.turns.edited(reading)
             if reading.exchanges:
                 kept.failures.add(reading, kept.artifacts.add(reading))

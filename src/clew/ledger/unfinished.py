@@ -92,7 +92,7 @@ _DID = AnyCasePattern(
 )
 """A verb of finished work, so that a count is one of the work: not "3 of 5 tests failed"."""
 _LOOKS = AnyCasePattern(
-    r"\?|\b(?:check|see\ (?:if|whether)|look|find|list|review|summar|status|progress|tell|show|explain"
+    r"\?|\b(?:check|see\ (?:if|whether)|look|find|list|review|summar|status|progress|tell|know|show|explain"
     r"|describe|whether|report|verify|compare|analy|inspect|investigate|test|which|what|how|why)"
 )
 """A request that such words may answer."""

@@ -127,6 +127,7 @@ def word_pieces(word: str, places: dict[str, int]) -> tuple[int, ...]:
 MOST_TOKENS = 256
 """Word pieces of a text that a sentence encoder reads; all-MiniLM-L6-v2 was trained on no more."""
 ENCODER_BATCH = 32
+"""Texts that a sentence encoder reads at once, which bounds its memory; chosen by hand."""
 ENCODER_SHARE = 0.6
 """Share of the encoder in a similarity; the rest is the shipped embedder's. Chosen on REALTALK's chats."""
 
@@ -216,6 +217,7 @@ def _existing(path: Path) -> str:
 
 
 BATCH = 256
+"""Entries embedded and stored at a time, so that an interrupted run loses little; chosen by hand."""
 
 
 def embed_lacking(index: VectorIndex, embedder: Embedder, batch: int = BATCH) -> Iterator[tuple[int, int]]:

@@ -38,6 +38,7 @@ OVERLAP = 160
 LARGE = 400_000
 """Characters above which pieces are larger: a 50 MB log would have 70,000 small ones."""
 LARGE_PIECE = 8_000
+"""Characters of a piece of such a text; chosen by hand."""
 ARTIFACT = 4_000
 """Characters from which a tool's output is an artifact: shown in part, opened in ranges."""
 # A run of JSON escapes: \n, \", \u00e9.

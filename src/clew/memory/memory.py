@@ -1,7 +1,8 @@
 """``Memory``: index a session's log, search it, inject passages, track the tier of each memory.
 
 ``search`` finds what left the window, ``open`` shows the original behind a reference, ``inject`` selects what
-goes into the next request unasked, ``moves`` records what aged from recall into the archive.
+goes into the next request unasked, ``moves`` records what aged from recall into the archive. A message is in
+one of three tiers: *working* (in the window), *recall* (it left the window recently) or *archive*.
 """
 
 from __future__ import annotations
@@ -288,27 +289,32 @@ class Memory:
         tool output and web pages by searching. The sources of forgotten and replaced notes are not either.
         If the store has no index, only notes are injected.
         """
-        hits = self.search(query, Filters(kinds=SAID, trust=trust), CANDIDATES) if self.searchable else []
         tiers, outdated = self.tiers, self.outdated()
-        fresh_passages = [
-            passage_of(hit, self.ref(hit.entry), self.origin(hit.entry))
-            for hit in hits
-            if is_injectable(hit)
-            and _is_out(self.ref(hit.entry), tiers)
-            and not why_outdated(hit.entry, outdated)
-        ]
-        best = {passage.ref: passage for passage in reversed(fresh_passages)}  # the best part of each message
-        passages = [passage for passage in fresh_passages if best[passage.ref] is passage]
-        staying = (
-            injected.excerpt
+        found = self._found_passages(query, trust, tiers, outdated)
+        refs = {passage.ref for passage in found}
+        staying = [
+            passage
             for ref, injected in tiers.injected.items()
-            if ref not in best and _is_out(ref, tiers) and self._place(ref) not in outdated
-        )
-        passages += (
-            passage for passage in map(self._reopened, staying) if passage and passage.trust >= trust
-        )
+            if ref not in refs and _is_out(ref, tiers) and self._place(ref) not in outdated
+            if (passage := self._reopened(injected.excerpt)) and passage.trust >= trust
+        ]
         situation = Situation(at=self.now, text=query, tags=tags)
+        passages = [*found, *staying]
         return select_injections(self.notebook.notes(), passages, situation, cap_tokens, self._counter)
+
+    def _found_passages(
+        self, query: str, trust: Trust, tiers: Tiers, outdated: Mapping[tuple[str, str], str]
+    ) -> list[Passage]:
+        """Search for what may be injected and is out of the window; of each message only the best part."""
+        if not self.searchable:
+            return []
+        found: dict[str, Passage] = {}
+        for hit in self.search(query, Filters(kinds=SAID, trust=trust), CANDIDATES):
+            ref = self.ref(hit.entry)
+            is_usable = is_injectable(hit) and _is_out(ref, tiers) and not why_outdated(hit.entry, outdated)
+            if is_usable and ref not in found:
+                found[ref] = passage_of(hit, ref, self.origin(hit.entry))
+        return list(found.values())
 
     def outdated(self) -> dict[tuple[str, str], str]:
         """Return messages (session, reference) that may be outdated: a note taken from them no longer holds.

@@ -6,12 +6,14 @@ the twelfth of its session; ``Cite("m12", 0, 0, 3)`` quotes "Fix" of its first p
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
 from clew.message.parts import Compacted, Native, Part, Text, Thinking, ToolCall, ToolResult, Trust
+from clew.message.patterns import lazy_pattern
 
 
 class Role(StrEnum):
@@ -168,14 +170,37 @@ def system_prefix(messages: Sequence[Message]) -> int:
     return leading
 
 
+LONGEST_INSTRUCTIONS = 32_768
+"""Characters up to which the instruction file of a harness is kept like a prompt: Codex reads no more."""
+_INSTRUCTION_FILE = lazy_pattern(
+    r"\s*(?:# AGENTS\.md instructions[^\n]*\s+)?<(INSTRUCTIONS|user_instructions)>.*</\1>\s*"
+    r"(?:<environment_context>.*</environment_context>\s*)?",
+    re.DOTALL,
+)
+
+
+def _is_instruction_file(message: Message) -> bool:
+    """Return True if a message in the user's role is nothing but the instruction file of a harness."""
+    if message.role is not Role.USER or not all(isinstance(part, Text) for part in message.parts):
+        return False
+    if not any(mark in message.text[:400] for mark in ("<INSTRUCTIONS>", "<user_instructions>")):
+        return False
+    text = message.text
+    return len(text) <= LONGEST_INSTRUCTIONS and _INSTRUCTION_FILE.fullmatch(text) is not None
+
+
 def fixed_prefix(items: Sequence[Item]) -> int:
     """Return the number of leading messages that must stay: the system prompt, a provider's own compaction.
 
+    The instruction file that a harness puts first in the user's role (Codex: AGENTS.md) counts as a prompt.
     A provider's compaction item is first in the list, or after the user messages it was returned with; it is
     signed or encrypted for exactly that position.
     """
     prompt = sealed = 0
     for i, item in enumerate(items):
+        if prompt == i and _is_instruction_file(item.message):
+            prompt = i + 1
+            continue
         if any(isinstance(part, Compacted) for part in item.message.parts):
             sealed = i + 1
         elif item.message.role in _INSTRUCTIONS:

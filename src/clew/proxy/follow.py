@@ -25,6 +25,7 @@ STEP_BYTES, STEP_SHARE = 32 << 10, 1 / 16
 WAITING_BYTES = 8 << 20
 """Requests that wait to be read; more are dropped, and the next one of their conversation is read instead."""
 CONVERSATIONS = 256
+"""Conversations whose sizes are remembered, the newest; chosen by hand."""
 
 
 class Follower:

@@ -41,6 +41,7 @@ from clew.session.restated import restated
 from clew.tokens import counter_for, model_named
 
 CONVERSATIONS = 64
+"""Conversations whose last compaction is kept; chosen by hand, see also the next limit."""
 KEPT_BYTES = 64 << 20
 """Size of the newest requests of all kept conversations; the least recently used are dropped beyond it.
 

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 from clew.errors import InputError
 
 PIECE = 64 << 10
+"""Most bytes that are read at a time; chosen by hand."""
 IDLE_SECONDS = 20.0
 """An upstream connection idle for longer is not used again; servers close theirs after 60 s or more."""
 HOP_BY_HOP = frozenset(

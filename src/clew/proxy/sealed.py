@@ -27,6 +27,7 @@ KEY_FILE = "proxy.key"
 ITEM_TYPES = frozenset({"compaction", "compaction_summary", "context_compaction"})
 _NONCE = 16
 _TAG = 32
+"""Bytes of the random part of a sealed item, and of the code that shows a change of it (HMAC-SHA256)."""
 
 
 @dataclass(frozen=True, slots=True)

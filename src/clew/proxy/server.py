@@ -26,6 +26,7 @@ from clew.proxy.stats import Stats, UsageReader
 
 log = logging.getLogger("clew.proxy")
 TIMEOUT_SECONDS = 600.0
+"""How long an upstream may be silent: models think for minutes. The providers' own SDKs wait as long."""
 ANTHROPIC_URL = "https://api.anthropic.com"
 OPENAI_URL = "https://api.openai.com"
 _MODEL = re.compile(rb'"model"\s*:\s*"([^"\\]{1,200})"')

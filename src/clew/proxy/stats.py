@@ -25,6 +25,7 @@ from clew.tokens import model_named
 SAMPLES = 4_096
 """How many of the newest overheads are kept for percentiles."""
 CONVERSATIONS = 256
+"""Conversations whose bills are kept, the newest; chosen by hand, far above what one person runs at once."""
 SUMMARY_TOKENS = 2_000
 """Output of the summary that a model would have written; agents' own summaries have 1,000 to 8,000 tokens."""
 COLD_SHARE = 0.2

@@ -82,7 +82,7 @@ class Node:
     Its successors are created when a text first reaches it, because most are never reached.
     """
 
-    __slots__ = ("_depth", "_led", "_pending", "_plain", "_wide", "phrases")
+    __slots__ = ("_depth", "_pending", "_plain", "_successors", "_wide", "phrases")
 
     def __init__(self, depth: int = 0) -> None:
         self.phrases: list[Phrase] = []
@@ -92,7 +92,7 @@ class Node:
         self._plain: dict[str, Node] = {}
         self._wide: list[tuple[Entry, Node]] = []
         """Successors for endings and word classes."""
-        self._led: dict[str, tuple[Node, ...]] = {}
+        self._successors: dict[str, tuple[Node, ...]] = {}
         """Cache of ``after``."""
 
     def put(self, phrase: Phrase) -> None:
@@ -120,13 +120,13 @@ class Node:
         """Return the successors for a word."""
         if self._pending:
             self._expand()
-        nodes = self._led.get(word)
+        nodes = self._successors.get(word)
         if nodes is None:
-            if len(self._led) >= _REMEMBERED:
-                self._led.clear()
+            if len(self._successors) >= _REMEMBERED:
+                self._successors.clear()
             plain = (self._plain[word],) if word in self._plain else ()
             wide = (node for entry, node in self._wide if is_entry(word, entry))
-            nodes = self._led[word] = (*plain, *wide)
+            nodes = self._successors[word] = (*plain, *wide)
         return nodes
 
     def _expand(self) -> None:
@@ -153,14 +153,21 @@ def tree(phrases: Iterable[Phrase]) -> Node:
 NOTHING = "nothing"
 """The cue of phrases that contain a cue's words without its meaning; it never fires."""
 
+# Words, chosen by hand:
 _GAP_WORDS = 5
+"""The most in the gap of a phrase: "ask me (about it) before"..."""
 _LONG_GAP_WORDS = 30
+"""...and in one that may cross clauses."""
 _CLAUSE_WORDS = 10
+"""How far after its imperative a clause may be negated: "fass die Datei bitte nicht an"."""
 _LONG_CLAUSE = 40
+"""How far back the start of a clause is looked for: a bound on time."""
 _FIRST_WORDS = 6
+"""The most connectives before a phrase that opens a sentence."""
 _CLAUSE_STARTS = "\n,;:.!?，、；：。！？（("
 _NOUNS = frozenset((CODE, PATH, QUOTE))
-_PLURALS = frozenset(("don't", "dont", "do"))
+_PLURAL_NEGATIONS = frozenset(("don't", "dont", "do"))
+"""Negations that cannot follow one thing: of a file one would say "doesn't"."""
 _ADDRESSED = frozenset(("you", "we", "u"))
 
 
@@ -260,13 +267,14 @@ class Language:
     def _end(self, phrase: Phrase, words: Sequence[Token], i: int, behind: int) -> int:
         """Return the index after a phrase that starts at ``i``, or 0 if it does not count there."""
         end = _tail(phrase, words, behind) if phrase.tail else behind
-        if not end or not self._stands(phrase.place, words, i, end):
+        if not end or not self._is_at(phrase.place, words, i, end):
             return 0
         before = words[i - 1] if i and not words[i].opens else None
         after = words[end] if end < len(words) and not words[end].opens else None
         return end if phrase.fits(before, after) else 0
 
-    def _stands(self, place: Place, words: Sequence[Token], i: int, end: int) -> bool:
+    def _is_at(self, place: Place, words: Sequence[Token], i: int, end: int) -> bool:
+        """Return True if the words from ``i`` to ``end`` are at a place where a phrase counts."""
         match place:
             case Place.ANYWHERE:
                 return True
@@ -280,6 +288,7 @@ class Language:
                 return self._commands(words, i)
 
     def _opens(self, words: Sequence[Token], i: int) -> bool:
+        """Return True if a word opens a clause, perhaps after a connective."""
         return words[i].opens or (words[i - 1].word in self.grammar.connectives and self._commands(words, i))
 
     def _commands(self, words: Sequence[Token], i: int) -> bool:
@@ -290,7 +299,7 @@ class Language:
         if words[k].opens:
             return True
         before = words[k - 1].word
-        if before in _NOUNS and words[i].word in _PLURALS:
+        if before in _NOUNS and words[i].word in _PLURAL_NEGATIONS:
             return True  # "as in notes.md don't": a statement about the file would say "doesn't"
         if before in self.grammar.coordinators:
             return not self._is_statement(words, k - 1)
@@ -335,14 +344,14 @@ def _tail(phrase: Phrase, words: Sequence[Token], begin: int) -> int:
         return 0
     first, size = tail[0], len(tail)
     for k in range(begin + 1, min(begin + (_LONG_GAP_WORDS if far else _GAP_WORDS), len(words) - size) + 1):
-        if is_entry(words[k].word, first) and _are(words, k + 1, tail[1:]):
+        if is_entry(words[k].word, first) and _all_match(words, k + 1, tail[1:]):
             return k + size
         if not far and words[k].opens:
             return 0
     return 0
 
 
-def _are(words: Sequence[Token], start: int, entries: tuple[Entry, ...]) -> bool:
+def _all_match(words: Sequence[Token], start: int, entries: tuple[Entry, ...]) -> bool:
     return all(is_entry(words[start + n].word, entry) for n, entry in enumerate(entries))
 
 

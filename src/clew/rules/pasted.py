@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from clew.message.patterns import AnyCasePattern, lazy_pattern
 
+# Output of programs ----------------------------------------------------------------------------------
+
 _LINE = lazy_pattern(r"[^\n]+")
 _PRINTED = lazy_pattern(
     r"""[ \t]*(?:
@@ -31,7 +33,7 @@ _PRINTED = lazy_pattern(
     )""",
     re.VERBOSE,
 )
-"""How lines begin that only programs print."""
+"""How lines begin that only programs print: "=== 3 passed ===", "[INFO] …", "$ make", "Traceback (most …"."""
 _LIKE_PRINTED = lazy_pattern(
     r"""[ \t]*(?:
       [A-Z]\w+ing\b[^.!?\n]{0,80}(?:\.\.\.|…|:[ ]\S+)[ \t]*$
@@ -40,16 +42,16 @@ _LIKE_PRINTED = lazy_pattern(
     )""",
     re.VERBOSE,
 )
-"""Forms of lines that both programs and people write."""
+"""Forms of lines that both programs and people write: "Installing the tools...", "Output: /tmp/x", "{"."""
 _STATUS = lazy_pattern(r"[A-Z]\w+ing\b[^.!?\n]{0,80}:[ ][~.\w-]*/\S+[ \t]*$")
 _LOOKED_AT = 300
 """Characters of a line by which it is judged."""
 _FEWEST_LINES = 3
+"""Lines that make a paste, two of them certain: people quote one or two in a sentence."""
 _WIDEST_GAP = 12
 """Unindented lines between two printed ones, above which they belong to different pastes; chosen by hand."""
-
-
 _MARGIN = 40
+"""Characters around a span in which a blank line is looked for: a bound on time."""
 _BLANK_BEFORE = lazy_pattern(r"\n[ \t]*\n[ \t]*\Z")
 _BLANK_BEHIND = lazy_pattern(r"[ \t]*\n[ \t]*(?:\n|\Z)")
 
@@ -91,12 +93,15 @@ def is_own_paragraph(text: str, start: int, end: int) -> bool:
     return _BLANK_BEFORE.search(before) is not None and _BLANK_BEHIND.match(behind) is not None
 
 
+# A document or a prepared prompt ---------------------------------------------------------------------
+
 _HEADING = lazy_pattern(r"^ {0,3}#{1,6}\s+\S", re.MULTILINE)
 _PLAN = AnyCasePattern(
     r"^.*\b(?:plan|spec|specification|design|proposal|prd|rfc|ticket|story|issue|brief|document|doc)s?\b"
     r".{0,80}:\s*$",
     re.MULTILINE,
 )
+"""A line that introduces a plan to be carried out: "Implement this plan:"."""
 _MATERIAL = AnyCasePattern(
     r"^.*\b(?:this|these|following|below|here(?:'s| is| are)|attached|pasted)\b.{0,40}"
     r"\b(?:reviews?|comments?|feedback|findings?|audit|analysis|assessment|critique|article|e-?mail|text"
@@ -104,12 +109,14 @@ _MATERIAL = AnyCasePattern(
     r"|errors?|message|transcript|report|snippet|content|letter|readme|sentences?|story|document)\b.{0,40}:\s*$",
     re.MULTILINE,
 )
+"""A line that introduces a text to be worked on: "Here is the review feedback:"."""
 _TO_THE_AGENT = lazy_pattern(
     r"(?<![\"'`“‘])\b(?:you are (?:an?|the|now|taking|working|going)|you're an?"
     r"|your (?:name|task|job|role|goal|mission) is|act as"
     r"|tu es|du bist|eres|sei un)\b|你是|あなたは|당신은",
     re.IGNORECASE,
 )
+"""Words that assign the agent its role: "You are a careful reviewer", "your task is"."""
 _FILE = r"[\w./-]*[\w-]\.(?:md|mdc|mdx|ya?ml|toml|json|txt|cfg|ini|rules)"
 _FILE_SHOWN = AnyCasePattern(
     r"^.*\b(?:this|these|following|below|here(?:'s| is| are)|attached|pasted|my|our|the)\b.{0,60}"
@@ -120,10 +127,11 @@ _FILE_SHOWN = AnyCasePattern(
 """A line that introduces the content of a file."""
 _PLACE_NAMED = lazy_pattern(r"\b(?:under|in|at|within|inside|into|from|to)\s*:[ \t]*\Z")
 """End of a line that names where to work, not what is shown: "update only the files under:"."""
-# Possessive: a line of spaces has one way to match, or eighty of them would take for ever.
 _FRONT_MATTER = lazy_pattern(
     r"^---[ \t]*+\n(?:[\w-]++:[^\n]*+\n|[ \t]++[^\n]*+\n){1,80}+---[ \t]*+$", re.MULTILINE
 )
+"""The settings that a Markdown file opens with, between two lines of dashes. Possessive: a line of spaces has
+one way to match, or eighty of them would take for ever."""
 _TAKEN_UP = lazy_pattern(
     r"\b(?:follow|obey|respect|adhere|comply|stick|abide|apply|observe|honou?r|according to"
     r"|your (?:rules|instructions)|these are (?:the|our|my) rules)\b",
@@ -158,6 +166,7 @@ _OF_THE_USER = lazy_pattern(
 )
 """Words of a prompt that somebody prepared for agents: a person who types does not write of "the user"."""
 _MOST_OF_THE_USER = 2
+"""Such words from which on a prompt is a prepared one: once, a person may write so too."""
 _REQUEST = lazy_pattern(r"^#{1,3}\s+My request for \w+:?[ \t]*$", re.MULTILINE)
 """The heading by which an editor separates its own additions from the person's request."""
 _REPORTED = lazy_pattern(r"Verify (?:this issue exists and fix it|these issues exist and fix them):[ \t]*\n")
@@ -165,16 +174,20 @@ _REPORTED = lazy_pattern(r"Verify (?:this issue exists and fix it|these issues e
 _TASK = lazy_pattern(
     r"^(?:#{1,3} )?(?:your |the )?(?:task|question|problem):[ \t]*\n", re.MULTILINE | re.IGNORECASE
 )
+"""The heading of the task that a briefing hands on."""
 _TASK_ENDS = lazy_pattern(r"\n[ \t]*(?:\n|-{3,}|={3,}|#)")
-_FRONT_WITHIN = 2_000
+# Characters, all chosen by hand:
 LONG = 600
-"""Characters from which on a text may be a document or a briefing; chosen by hand."""
-_ADDRESS_WITHIN = 400
-_LAST_WORDS = 400
-_FIRST_WORDS = 500
+"""From this length on a text may be a document or a briefing."""
 _VERY_LONG = 1_500
-
-
+"""From this length on its middle is far from what a person adds: from the first..."""
+_FIRST_WORDS = 500
+"""...and from the last words."""
+_LAST_WORDS = 400
+_FRONT_WITHIN = 2_000
+"""Where the settings of a pasted file may begin."""
+_ADDRESS_WITHIN = 400
+"""Where a briefing addresses the agent."""
 _REMEMBERED = 32
 """Texts whose pasted parts are cached: several trackers ask about each, a block of messages at a time."""
 
@@ -298,6 +311,7 @@ _ON_ONE_LINE = AnyCasePattern(
     r"[^\n:]{0,60}:[ \t]+(?=\S)",
     re.MULTILINE,
 )
+"""The same with the text on the same line: "Translate: …"."""
 _FORWARDED = AnyCasePattern(
     r"^[ \t>]*-{2,}[ \t]*(?:forwarded|original|weitergeleitete|urspr[üu]ngliche)\b[^\n]*$"
     r"|^[ \t]*begin forwarded message:?[ \t]*$|^(?:from|von|de|da):[ \t]+\S[^\n]*\n"
@@ -305,7 +319,9 @@ _FORWARDED = AnyCasePattern(
     r"|^on [^\n]{6,80} wrote:[ \t]*$|^am [^\n]{6,80} schrieb [^\n]{1,60}:[ \t]*$",
     re.MULTILINE,
 )
+"""The head of a forwarded mail, or the line above a quoted one."""
 _TRIPLE = lazy_pattern(r"(\"{3}|'{3})(?:.*?\1|.*\Z)", re.DOTALL)
+"""Text between triple quotation marks, as people put around a paste."""
 _ASKED_ABOUT = lazy_pattern(
     rf"""\W*(?:(?:so|and|ok|now|please|can\ you|could\ you|hey|hi)\W+)*(?:
       what\ (?:does|do|did|is|are|should\ i|would\ you)\b[^\n]{{0,40}}\b(?:this|that|it|the|he|she|they|i)\b
@@ -316,6 +332,9 @@ _ASKED_ABOUT = lazy_pattern(
     | should\ i\ (?:trust|answer|reply|worry|click|pay)\b
     | (?:summari[sz]e|translate|proofread|explain|rewrite|paraphrase|rephrase|classify|answer
       |reply\ to|respond\ to)\ (?:this|that|it|the\ above)\b
+    | (?:summari[sz]e|translate|proofread|explain|rewrite|paraphrase|rephrase|classify|answer|shorten|condense
+      |review|correct|improve|reply\ to|respond\ to)\ (?:the|this|that)\ (?:{_MATTER}\ above
+      |above\ {_MATTER})\b
     | is\ (?:this|that|it)\ (?:spam|phishing|a\ scam|legit|true|correct\ english|urgent|serious)\b)""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -326,10 +345,28 @@ _TO_FOLLOW = lazy_pattern(
     re.IGNORECASE,
 )
 """Words saying that the announced text is to be followed or carried out."""
+_SHOWN_BY = lazy_pattern(
+    r"^(?:[\w.-]+@[\w.:~/-]+ ?[#$%] |[$%] )"
+    r"(?:(?P<file>cat|less|more|head|tail|curl|wget|type|bat|man)"
+    r"|(?!(?:is|are|was|means|signs?)\b)[a-z][\w.-]*)(?: [^\n]*)?$"
+    r"|^[^\n]{0,80}\b(?:got|prints|printed|returned|shows|showed|outputs)(?: this| the following)?:(?P<got>)"
+    r"[ \t]*$",
+    re.MULTILINE,
+)
+"""A command at a prompt, or a line that says what one printed; its output follows."""
+_FILE_NAMED = lazy_pattern(
+    r"^(?!(?:[\w./-]*/)?(?:CLAUDE|AGENTS|GEMINI|RULES|CONVENTIONS)\b)`?[\w./-]*\w"
+    r"\.(?:md|mdx|txt|rst|html?|log|csv|json|ya?ml|toml|cfg|ini)`?:[ \t]*$"
+    r"(?![^.]{0,80}\bthis (?:file|page|document)\b)",
+    re.MULTILINE,
+)
+"""The name of a document alone on a line, above its text; not of a file that agents are to follow."""
 _FENCED = lazy_pattern(r"\s*(?:`{3}|~{3}|>|<)")
 _DIVIDER = lazy_pattern(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
 _ASKING_WITHIN = 200
+"""Characters of a last paragraph that only asks about the text above it; chosen by hand."""
 _OPENED = lazy_pattern(r"^[ \t]*<([A-Za-z][\w-]*)>[ \t]*\n\s*\Z", re.MULTILINE)
+"""A tag alone on the line above: "<mail>"."""
 _TAG_WITHIN = 80
 """Characters before an announcement in which a tag may open the block that it is in; chosen by hand."""
 
@@ -347,10 +384,24 @@ def foreign(text: str) -> tuple[tuple[int, int], ...]:
         spans.append((forwarded.start(), len(text)))
     if ":" in text or "?" in text:
         spans += _announced_texts(text)
+    spans += _shown_texts(text)
     asked = text.rstrip().rfind("\n\n")
     if asked > 0 and len(text) - asked <= _ASKING_WITHIN and _ASKED_ABOUT.match(text[asked:]):
         spans.append((0, asked))
     return tuple(_merge_spans(sorted(spans)))
+
+
+def _shown_texts(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the output below a command at a prompt, and the text below the name of a document."""
+    end = _last_words(text) if len(text) >= LONG else len(text)
+    for shown in _SHOWN_BY.finditer(text) if "\n" in text else ():
+        paragraph = text.find("\n\n", shown.end())
+        is_document = shown["file"] is not None or shown["got"] is not None
+        if not _FENCED.match(text, shown.end()):
+            yield shown.start(), end if is_document or paragraph < 0 else paragraph
+    for named in _FILE_NAMED.finditer(text) if ":" in text else ():
+        if not _FENCED.match(text, named.end()) and not _TAKEN_UP.search(text, 0, named.start()):
+            yield named.start(), end
 
 
 def _merge_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

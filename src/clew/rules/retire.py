@@ -37,6 +37,7 @@ from clew.rules.words import model, tokens, words
 
 _LIFTS = frozenset(("lift", "lift_that"))
 _LETS_GO = "let_go"
+"""The cue of words that drop something: "forget the tabs"."""
 _TAKES_BACK = _LIFTS | PERMITS | {"needless"}
 _BANS = frozenset((Kind.PROHIBITION, Kind.SCOPE))
 _DUTIES = frozenset((Kind.REQUIREMENT, Kind.LIMIT, Kind.PREFERENCE))
@@ -47,8 +48,9 @@ _OMITS = frozenset(("skip", "omit", "bypass"))
 """Acts whose permission ends a duty: "you may skip the linter"."""
 _FORBIDS_OMITTING = lazy_pattern(r"\b(?:without|skip\w*|omit\w*|bypass\w*)\b", re.IGNORECASE)
 """A ban that states a duty: "never commit without running the tests"."""
-_FOR_GOOD = frozenset(("lasting", "leave_now"))
-_ALIKE = 0.75
+_LASTING = frozenset(("lasting", "leave_now"))
+_ENOUGH_ALIKE = 0.75
+"""Share of the shorter subject from which on two rules are about the same; chosen by hand."""
 
 
 def retire(active: Sequence[Rule] | ActiveRules, message: Message) -> list[Retirement]:
@@ -71,7 +73,7 @@ def retire(active: Sequence[Rule] | ActiveRules, message: Message) -> list[Retir
         for end in _ends_by_go_ahead(rules, may_end, part.text, index):
             ended.setdefault(end.rule, end)
         for sentence, seen in rule_sentences(part.text, part.trust):
-            for end in _ends(rules, may_end, _Stated(sentence, seen, index, part.trust)):
+            for end in _ends(rules, may_end, _SaidSentence(sentence, seen, index, part.trust)):
                 ended.setdefault(end.rule, end)
     return list(ended.values())
 
@@ -87,7 +89,7 @@ def _ends_by_go_ahead(rules: ActiveRules, may_end: MayEnd, text: str, part: int)
             yield Retirement(entry.rule.id, How.EXPIRED, words, span, "the go-ahead was given")
 
 
-class _Stated(NamedTuple):
+class _SaidSentence(NamedTuple):
     """A sentence with its evidence and position."""
 
     sentence: Sentence
@@ -96,32 +98,39 @@ class _Stated(NamedTuple):
     trust: Trust
 
 
+class _Withdrawn(NamedTuple):
+    """A rule that a sentence withdraws."""
+
+    rule: Rule
+    certain: bool
+    why: str
+
+
 MayEnd = Callable[[IndexedRule], bool]
 """Whether the speaker may end a rule that has not ended yet."""
 
 
-def _ends(rules: ActiveRules, may_end: MayEnd, said: _Stated) -> Iterator[Retirement]:
+def _ends(rules: ActiveRules, may_end: MayEnd, said: _SaidSentence) -> Iterator[Retirement]:
     sentence, seen, part, _ = said
     cues = {hit.cue for hit in seen.hits}
-    if cues & _TAKES_BACK and _only_sounds_so(sentence.text, cues):
+    if cues & _TAKES_BACK and _withdraws_nothing(sentence.text, cues):
         cues -= _TAKES_BACK
     if not rules or (cues.isdisjoint(_TAKES_BACK | {_LETS_GO}) and not model().is_rule(cues)):
         return
     span = Span(part, sentence.start, sentence.end)
-    matter = _matter(sentence.text, seen)
-    if cues & _TAKES_BACK and (lifted := _lifted_by(rules, may_end, cues, matter, said)):
-        withdrawn, certain, why = lifted
-        certain = certain and is_directed(sentence.text, seen.language, withdrawn)
-        yield Retirement(withdrawn.id, How.LIFTED, sentence.text, span, why, certain)
-    elif _LETS_GO in cues and (given_up := _given_up(rules, may_end, said)):
-        why = f"it drops the subject of {given_up.quote!r} and chooses something else"
-        yield Retirement(given_up.id, How.LIFTED, sentence.text, span, why)
+    subject = _subject(sentence.text, seen)
+    if cues & _TAKES_BACK and (lifted := _lifted_by(rules, may_end, cues, subject, said)):
+        certain = lifted.certain and is_directed(sentence.text, seen.language, lifted.rule)
+        yield Retirement(lifted.rule.id, How.LIFTED, sentence.text, span, lifted.why, certain)
+    elif _LETS_GO in cues and (abandoned := _abandoned_rule(rules, may_end, said)):
+        why = f"it drops the subject of {abandoned.quote!r} and chooses something else"
+        yield Retirement(abandoned.id, How.LIFTED, sentence.text, span, why)
     else:
-        yield from _contradicted_rules(rules, may_end, cues, matter, said)
+        yield from _contradicted_rules(rules, may_end, cues, subject, said)
         yield from _replaced_choices(rules, may_end, said)
 
 
-def _replaced_choices(rules: ActiveRules, may_end: MayEnd, said: _Stated) -> Iterator[Retirement]:
+def _replaced_choices(rules: ActiveRules, may_end: MayEnd, said: _SaidSentence) -> Iterator[Retirement]:
     """Yield the rules that chose what a sentence replaces: "vitest instead of jest"."""
     sentence, _, part, _ = said
     instead = _INSTEAD.search(sentence.text)
@@ -145,103 +154,120 @@ _INSTEAD = lazy_pattern(
 
 
 def _contradicted_rules(
-    rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: _Stated
+    rules: ActiveRules, may_end: MayEnd, cues: set[str], subject: Subject, said: _SaidSentence
 ) -> Iterator[Retirement]:
     """Yield the rules that a sentence contradicts, or replaces by another choice."""
     sentence, seen, part, trust = said
     if reminds(sentence.text):
         return  # "don't drop the rule on tests" is a ban, and holds with that rule
     span = Span(part, sentence.start, sentence.end)
-    chosen = tuple(choices(seen.words, matter))
+    chosen = tuple(choices(seen.words, subject))
     if (found := found_in(sentence, seen, part, trust)) is not None:
         counted = numbers(found.quote) if has_bound(found) else []
-        near = rules.near(matter, chosen, [unit for _, unit in counted])
+        near = rules.near(subject, chosen, [unit for _, unit in counted])
         for entry in filter(may_end, near):
-            if why := _contradiction(found, matter, entry, chosen, counted):
+            if why := _contradiction(found, subject, entry, chosen, counted):
                 yield Retirement(entry.rule.id, How.SUPERSEDED, sentence.text, span, why)
     elif (cues & PERMITS and "leave_now" in cues) or (cues & _LIFTS and "use_way" in cues):
         # "You can answer in English again" states no rule, but ends the one about Spanish.
         how = How.LIFTED if cues & PERMITS else How.SUPERSEDED
-        for entry in filter(may_end, rules.near(matter, chosen)):
+        for entry in filter(may_end, rules.near(subject, chosen)):
             if why := _other_choice(chosen, entry.choices):
                 yield Retirement(entry.rule.id, how, sentence.text, span, why)
 
 
-def _only_sounds_so(text: str, cues: set[str]) -> bool:
+def _withdraws_nothing(text: str, cues: set[str]) -> bool:
     """Return True if a sentence with withdrawing cues withdraws nothing."""
     leave = bool(cues & PERMITS) and not cues & _LIFTS
     return (leave and is_false_permission(text)) or is_false_lift(text) or reminds(text)
 
 
-def _matter(text: str, seen: Evidence) -> Subject:
+def _subject(text: str, seen: Evidence) -> Subject:
     about = seen.about(text)
     return subject_of(about, seen.words, scope_of(about, seen.words, seen.hits))
 
 
 def _lifted_by(
-    rules: ActiveRules, may_end: MayEnd, cues: set[str], matter: Subject, said: _Stated
-) -> tuple[Rule, bool, str] | None:
+    rules: ActiveRules, may_end: MayEnd, cues: set[str], subject: Subject, said: _SaidSentence
+) -> _Withdrawn | None:
     """Return the rule that a sentence withdraws, or the sentence without the reason it begins with."""
     text, seen = said.sentence.text, said.seen
     said_words = {token.word for token in seen.words}
-    lifted = _rule_withdrawn_by(rules, may_end, cues, matter, said_words)
+    lifted = _rule_withdrawn_by(rules, may_end, cues, subject, said_words)
     if lifted is None and (gone := find_abandonment(seen.words, seen.hits, "lift")):
         # "Forget the staging thing, use production": the first clause says what is over.
-        clause = _matter_within(said, gone.start, gone.end)
+        clause = _subject_within(said, gone.start, gone.end)
         return _rule_withdrawn_by(rules, may_end, cues - {"lift_that"}, clause, said_words)
     begin = permission_start(seen.words, seen.hits) if lifted is None and cues & PERMITS else 0
     if not begin:
         return lifted
-    rest = _matter_within(said, seen.words[begin].start, len(text))
+    rest = _subject_within(said, seen.words[begin].start, len(text))
     return _rule_withdrawn_by(rules, may_end, cues, rest, said_words)
 
 
-def _matter_within(said: _Stated, start: int, end: int) -> Subject:
+def _subject_within(said: _SaidSentence, start: int, end: int) -> Subject:
     """Return the subject of a part of a sentence."""
     text = said.sentence.text[start:end]
     hits = (Hit(cue, a - start, b - start) for cue, a, b in said.seen.hits if start <= a and b <= end)
-    return _matter(text, Evidence(tuple(hits), tuple(tokens(text))))
+    return _subject(text, Evidence(tuple(hits), tuple(tokens(text))))
 
 
-def _given_up(rules: ActiveRules, may_end: MayEnd, said: _Stated) -> Rule | None:
+def _abandoned_rule(rules: ActiveRules, may_end: MayEnd, said: _SaidSentence) -> Rule | None:
     """Return the latest rule whose subject is abandoned in favour of something else."""
     gone = find_abandonment(said.seen.words, said.seen.hits, _LETS_GO)
-    if gone is None or _only_sounds_so(said.sentence.text, {_LETS_GO}):
+    if gone is None or _withdraws_nothing(said.sentence.text, {_LETS_GO}):
         return None
-    matter = _matter_within(said, gone.start, gone.end)
-    near = [entry for entry in filter(may_end, rules.near(matter)) if ends_rule(gone, matter, entry)]
+    subject = _subject_within(said, gone.start, gone.end)
+    near = [entry for entry in filter(may_end, rules.near(subject)) if ends_rule(gone, subject, entry)]
     return near[-1].rule if near else None
 
 
 def _rule_withdrawn_by(
     rules: ActiveRules, may_end: MayEnd, cues: set[str], subject: Subject, said_words: set[str]
-) -> tuple[Rule, bool, str] | None:
-    """Return the rule that a sentence withdraws, whether that is certain, and why it is this one."""
-    kinds = frozenset(Kind) if cues & _LIFTS else _BANS if cues & PERMITS else _DUTIES
+) -> _Withdrawn | None:
+    """Return the rule that a sentence with these cues and this subject withdraws."""
     omits = bool(said_words & _OMITS and cues & PERMITS and not cues & _LIFTS)
     if omits:
-        kinds, subject = _DUTIES, replace(subject, words=subject.words - _OMITS)
-    if said_words & words("subject", "beyond"):
-        kinds |= {Kind.LIMIT}
-    scores = [
-        (subject.likeness(entry.subject), subject.closeness(entry.subject), entry.place, entry.rule)
+        subject = replace(subject, words=subject.words - _OMITS)
+    kinds = _withdrawable_kinds(cues, said_words, omits=omits)
+    # The best match is the rule with the largest share of common words, of equal ones the newest.
+    matches = [
+        ((subject.likeness(entry.subject), subject.closeness(entry.subject)), entry.place, entry.rule)
         for entry in filter(may_end, rules.near(subject))
         if (entry.rule.kind in kinds or (omits and _FORBIDS_OMITTING.search(entry.rule.quote)))
         and subject.matches(entry.subject)
         and (omits or cues & _LIFTS or not (_narrower(subject, entry.subject) or _wider(subject, entry)))
     ]
-    if scores:
-        best = max(scores, key=lambda score: score[:3])
-        alone = sum(score[:2] == best[:2] for score in scores) == 1
-        certain = alone and not (omits and (cues.isdisjoint(_FOR_GOOD) or best[3].kind not in kinds))
-        return best[3], certain, f"it is about the same subject as {best[3].quote!r}"
+    if not matches:
+        return _unnamed_rule(rules, may_end, cues, subject, said_words)
+    likeness, _, rule = max(matches, key=lambda match: match[:2])
+    alone = sum(other == likeness for other, _, _ in matches) == 1
+    certain = alone and not (omits and (cues.isdisjoint(_LASTING) or rule.kind not in kinds))
+    return _Withdrawn(rule, certain, f"it is about the same subject as {rule.quote!r}")
+
+
+def _withdrawable_kinds(cues: set[str], said_words: set[str], *, omits: bool) -> frozenset[Kind]:
+    """Return the kinds of rules that a sentence can withdraw: a permission ends bans, "no need to" duties."""
+    if omits:
+        kinds = _DUTIES
+    elif cues & _LIFTS:
+        kinds = frozenset(Kind)
+    else:
+        kinds = _BANS if cues & PERMITS else _DUTIES
+    return kinds | {Kind.LIMIT} if said_words & words("subject", "beyond") else kinds
+
+
+def _unnamed_rule(
+    rules: ActiveRules, may_end: MayEnd, cues: set[str], subject: Subject, said_words: set[str]
+) -> _Withdrawn | None:
+    """Return the newest rule that words without its subject may withdraw: "ignore that", "edit anything"."""
+    newest_first = (entry.rule for entry in filter(may_end, rules.latest()))
     if "lift_that" in cues and not (subject.words or subject.paths):
-        for last in filter(may_end, rules.latest()):
-            return last.rule, False, "it names no rule, so the most recent one was taken"
+        for last in newest_first:
+            return _Withdrawn(last, False, "it names no rule, so the most recent one was taken")
     if said_words & words("subject", "widening") and cues & (_LIFTS | PERMITS):
-        for last in filter(may_end, rules.latest()):
-            if last.rule.kind is Kind.SCOPE:
-                return last.rule, False, "it allows what the rule had left out"
+        for limit in (rule for rule in newest_first if rule.kind is Kind.SCOPE):
+            return _Withdrawn(limit, False, "it allows what the rule had left out")
     return None
 
 
@@ -279,7 +305,10 @@ def _contradiction(
     # "Could you write the code of this one test" asks for an exception, if at all.
     is_rule = found.force is not Force.REQUEST
     opposed = (
-        is_rule and _are_opposed(found, old) and likeness >= _ALIKE and _same_act(subject, entry.subject)
+        is_rule
+        and _are_opposed(found, old)
+        and likeness >= _ENOUGH_ALIKE
+        and _same_act(subject, entry.subject)
     )
     if not why and opposed:
         why = f"it is {found.kind} where the older one is {old.kind}"

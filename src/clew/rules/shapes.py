@@ -22,21 +22,31 @@ ORDERS = frozenset(("task", "use", "ensure"))
 """Cues of an order if they open a sentence."""
 _OPENS_ORDER = ORDERS | {"conduct"}
 _ASKING = ("?", "？", "吗", "嗎")
+# Words and characters, chosen by hand:
 _TINY_WORDS = 2
 _LONG_WORDS = 35
+_SHORT_WORDS = 10
+"""Words before a last clause that contrasts: "we use plain SQL, no ORM"."""
+_BARE_WORDS = 4
+"""Words of a sentence that only names: "only that file"."""
 _NUMBER_WITHIN = 20
+"""Characters after a limit in which its number is: "at most the last 3"..."""
 _BOUND_WITHIN = 40
+"""...or before it: "80 columns at most"."""
 _NUMERAL = lazy_pattern(r"[一二两三四五六七八九十百]|(?<![A-Za-z\d.])\d(?!\.[A-Za-z])")
+"""A number in digits or Chinese numerals, not part of a name or a version."""
 _VERSION = lazy_pattern(
     r"\s*(?:[^\W\d_]{1,8}\s+){0,2}?(?:(?:i?[A-Z][\w.+#-]*\s){1,2}v?\d[\d.]*|[a-z][\w.+#-]*\s?v?\d+\.\d[\d.]*)"
 )
 """A platform with its version, after words that may introduce it: "Node 18", "python 3.8"."""
-_TOLD_OF = frozenset(("the", "this", "that", "it", "there"))
+_DESCRIBED = frozenset(("the", "this", "that", "it", "there"))
+"""First words of a sentence that describes: "the table has 100 rows at most"."""
 _MEASURE = lazy_pattern(
     r"\b\d[\d.,k-]*\s?"
     r"(?:words?|lines?|characters?|chars?|columns?|sentences?|paragraphs?|bullets?|pages?|slides?)\b",
     re.IGNORECASE,
 )
+"""An amount of text: "200 words"."""
 _CAPITALS = lazy_pattern(r"[A-ZÀ-ÖØ-ÞА-ЯЁ]['’]?[A-ZÀ-ÖØ-ÞА-ЯЁ]")
 _LABEL = lazy_pattern(r"(never|don't|do not|always|forbidden)\s?:\s", re.IGNORECASE)
 """A label that makes a rule of what follows: "Never: edit this file"."""
@@ -46,12 +56,12 @@ _ERROR_TEXT = lazy_pattern(
 )
 """The start of a program's error message in a sentence."""
 _TIMES = frozenset(("before", "after", "once", "until"))
+"""First words of a time that is no sentence alone: "before going on."."""
 _CONNECTING = frozenset(("ok", "okay", "so", "and", "but", "now", "also", "then", "please"))
 _NO_THING = frozenset(
     ("in", "on", "at", "when", "if", "after", "for", "once", "with", "by", "then", "works", "fails", "from")
 )
 """Words after "only" that do not name a thing."""
-_BARE_WORDS = 4
 _ADDRESS = frozenset(("you", "your", "yourself"))
 _IN_CASE = frozenset((*ORDERS, "omit", "skip", "keep", "avoid", "conduct"))
 """Orders that may follow a condition: "if it is missing, leave the setting out"."""
@@ -66,7 +76,6 @@ _ASKED = frozenset(
     """.split()  # noqa: SIM905  # as a literal it takes a line for each word
 )
 """Cues that make a rule of a polite question: "can you keep the price the same"."""
-_SHORT_WORDS = 10
 _NEGATING = frozenset(("not", "no"))
 _SHOULD = frozenset(("should", "shouldn't", "ought", "need", "needs"))
 
@@ -85,19 +94,19 @@ def shapes(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bo
     if measure := _MEASURE.search(text):
         yield Hit("measure", *measure.span())
     yield from _emphasis_hits(text, words, hits)
-    yield from _duties(words, hits)
-    yield from _contrast(text, words, hits)
+    yield from _duty_hits(words, hits)
+    yield from _contrast_hits(text, words, hits)
     if label := _LABEL.match(text):
         yield Hit("always_do" if label[1].lower() == "always" else "ban", *label.span(1))
-    yield from _sums(text, words, hits)
-    yield from _descriptions(text, words, hits)
+    yield from _combined_hits(text, words, hits)
+    yield from _description_hits(text, words, hits)
     yield from _error_message_hits(text, hits)
-    yield from _broken_off(text, words, hits)
+    yield from _fragment_hits(text, words, hits)
     if only_undoes_rule(words, hits):
         yield Hit("leave_now", 0, end)
 
 
-def _duties(words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+def _duty_hits(words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
     """Yield obligations of a named thing (not "it" or "we"): it must or should be some way."""
     obliged = {hit.start: hit for hit in hits if hit.cue == "must_thing"}
     for i, token in enumerate(words[1:-1], start=1):
@@ -117,7 +126,7 @@ def _is_guess(behind: Sequence[Token]) -> bool:
     return first == "have" and last.endswith(("ed", "en", "had"))
 
 
-def _contrast(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+def _contrast_hits(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
     """Yield a last clause that excludes something: "tabs, not spaces", "plain SQL, no ORM"."""
     opening = next((i for i in range(len(words) - 1, 0, -1) if words[i].opens), 0)
     if not 0 < opening <= _SHORT_WORDS or words[opening].word not in _NEGATING:
@@ -155,12 +164,12 @@ def _emphasis_hits(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> It
             yield Hit("shouted", hit.start, hit.end)
 
 
-def _descriptions(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+def _description_hits(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
     """Yield named platforms, and limits that only describe a thing: "it has 100 rows at most"."""
     for hit in hits:
         if hit.cue == "runs_on" and (version := _VERSION.match(text, hit.end)):
             yield Hit("platform", hit.start, version.end())
-        elif hit.cue == "limit" and words and words[0].word in _TOLD_OF:
+        elif hit.cue == "limit" and words and words[0].word in _DESCRIBED:
             holding = known_words("evidence", "holding")
             if any(token.word in holding for token in words if token.start < hit.start):
                 yield Hit("reports", words[0].start, hit.end)
@@ -175,7 +184,7 @@ def _error_message_hits(text: str, hits: Sequence[Hit]) -> Iterator[Hit]:
             yield Hit("error_text", *error.span())
 
 
-def _broken_off(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+def _fragment_hits(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
     """Yield incomplete sentences: a title, a bare time ("before going on."), a bare "only that file"."""
     if _is_title(text, words, hits):
         yield Hit("fragment", 0, len(text))
@@ -211,7 +220,7 @@ def _number(text: str, words: Sequence[Token], start: int, end: int) -> tuple[in
     return figure.span() if figure else None
 
 
-def _sums(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
+def _combined_hits(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:
     """Yield numbers next to a limit, and cues that restrict a task the sentence opens with."""
     opens_with_order = any(hit.cue in _OPENS_ORDER and hit.start <= OPENING for hit in hits)
     for hit in hits:

@@ -19,6 +19,7 @@ except ImportError as cause:
     raise MissingExtra("clew[archive]") from cause
 
 CHUNK = 1 << 20
+"""Bytes read at a time to compare an archived file; chosen by hand."""
 
 
 def archive(store: PostgresStore, workspace: str, unchanged_since: datetime, address: str) -> list[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from clew.service.operations import Operation
 
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Upper bounds of the buckets of durations, in seconds: the default ones of Prometheus' client for Go."""
 
 
 def otel_meter() -> Meter | None:

@@ -61,23 +61,17 @@ def advance(
         known = _known_part(conversation, parsed, thorough)
         if known is None:
             return None
-        record, view = _exclusive(conversation, entries, known)
+        record, view = _extendable(conversation, entries, known)
         new = entries[known.entries if known.whole else known.slots :]
         if not _same_format(record, new):
             return None
-        if not known.whole:
-            view.marked = ()
-            if not known.same_objects:
-                _take_compacted(record, view, entries)
-        elif not known.same_objects:
-            record.take(entries, known.entries)
-            view.renew(record.entries[: known.entries])
+        _hold_current_objects(record, view, entries, known)
         if view.family != counter.family:
             view.recount(counter)
         _renew_system(record, view, parsed, counter)
         parsed_before = len(record.entries) - known.entries  # by a call that this one repeats
-        groups = [*record.items[known.entries :], *record.extend(new[parsed_before:])]
-        view.extend(new, groups, known.entries, counter)
+        new_items = [*record.items[known.entries :], *record.extend(new[parsed_before:])]
+        view.extend(new, new_items, known.entries, counter)
         return ConversationState(record, known.entries + len(new), view, len(view.slots), len(view.items))
 
 
@@ -145,8 +139,18 @@ def _digest_slot(view: ListView) -> int:
     return next(places, -1)
 
 
-def _take_compacted(record: ListRecord, view: ListView, entries: Sequence[Any]) -> None:
-    """Hold the objects of a compacted list that the caller copied, with the caller's cache marks."""
+def _hold_current_objects(
+    record: ListRecord, view: ListView, entries: Sequence[Any], known: _KnownPart
+) -> None:
+    """Replace known entries by the caller's equal objects, whose cache marks may differ."""
+    if not known.whole:
+        view.marked = ()
+    if known.same_objects:
+        return
+    if known.whole:
+        record.take(entries, known.entries)
+        view.renew(record.entries[: known.entries])
+        return
     view.shown = list(entries[: len(view.slots)])
     for slot, entry in zip(view.slots, entries, strict=False):
         if isinstance(slot, int):
@@ -154,7 +158,7 @@ def _take_compacted(record: ListRecord, view: ListView, entries: Sequence[Any]) 
             record.shapes[slot] = shape_of(entry)
 
 
-def _exclusive(
+def _extendable(
     conversation: ConversationState, entries: Sequence[Any], known: _KnownPart
 ) -> tuple[ListRecord, ListView]:
     """Return a record and view that may be extended: those of the result, or copies if they are shared."""

@@ -30,6 +30,7 @@ from clew.compaction.propose import pruned_size
 from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded, CompactionRefused, StalePlan
 from clew.log import TOKEN_BUDGET, new_event
+from clew.log.protocol import Event
 from clew.message import JsonObject
 from clew.providers.model import Steps
 from clew.session.compact_session import NOTHING_SMALLER, compacting, task_of
@@ -180,13 +181,17 @@ def _shortened_option(verdict: Compact, outlook: Outlook) -> Option:
 
 
 def _log(replay: Replay, fitted: FitResult, request: Request) -> None:
-    """Append the TokenBudget event of a request."""
+    replay.append(lambda: [budget_event(fitted, request.about)])
+
+
+def budget_event(fitted: FitResult, about: JsonObject | None = None) -> Event:
+    """Return the TokenBudget event of a request, with the caller's extra fields."""
     body = fitted.budget.to_json()
     if fitted.before:
         body["before"] = fitted.before.to_json()
-    if request.about:
-        body["request"] = request.about
+    if about:
+        body["request"] = about
     if fitted.choice:
         why: JsonObject = {"why_otherwise": fitted.why_otherwise} if fitted.why_otherwise else {}
         body["choice"] = {**fitted.choice.to_json(), "ran": fitted.ran.value, **why}
-    replay.append(lambda: [new_event(TOKEN_BUDGET.name, body, TOKEN_BUDGET.version)])
+    return new_event(TOKEN_BUDGET.name, body, TOKEN_BUDGET.version)

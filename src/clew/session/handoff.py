@@ -20,10 +20,12 @@ from typing import NamedTuple
 
 from clew.ledger.agent_findings import STRONG, WEAK
 from clew.ledger.artifacts import Artifact
+from clew.ledger.goal import asks_nothing_new
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import OF_THE_USER, Loop, LoopKind
 from clew.ledger.tool_actions import BY_NAME, ActionKind
 from clew.message import Cite, Item, Origin, Role, Trust
+from clew.message.patterns import lazy_pattern
 from clew.message.text import one_line
 from clew.secrets import mask
 
@@ -343,11 +345,19 @@ def _finding_lines(ledger: Ledger, quotes: Quotes, rank: int) -> Iterator[Handof
 
 def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[HandoffLine]:
     """Yield the agent's planned step; without one, what follows from the last test run or request."""
-    planned = [loop for loop in open_items(ledger) if loop.kind in _PLANNED]
+    planned = [
+        loop
+        for loop in open_items(ledger)
+        if loop.kind in _PLANNED and not _is_outdated(ledger.loops.tasks.as_of(loop), turns)
+    ]
+    left_by_report = [loop for loop in ledger.loops.open if loop.kind is LoopKind.LEFT and not loop.status]
     if planned:
         yield HandoffLine(flat(planned[0].text, LONGEST_LINE), (planned[0].source.message,))
-    elif ledger.last_run and ledger.last_run.failed:
-        run = ledger.last_run
+    elif left_by_report:
+        loop = left_by_report[0]
+        text = f"Do what the last report left: “{flat(loop.text, LONGEST_LINE)}”"
+        yield HandoffLine(text, (loop.source.message,))
+    elif (run := ledger.last_run) and run.failed and not _is_outdated(run.source, turns):
         yield HandoffLine(
             f"Make the failing tests pass: {flat(run.command, LONGEST_COMMAND)}", (run.source.message,)
         )
@@ -364,6 +374,22 @@ def _next_step(ledger: Ledger, turns: Sequence[_Turn]) -> Iterator[HandoffLine]:
         yield HandoffLine(
             "Nothing is open: the last request was reported on. Ask the user.", (turns[-1].reported,)
         )
+
+
+_GOES_ON = lazy_pattern(
+    r"\W*(?:(?:ok|okay|yes|yeah|good|great|please|now)\W+)*"
+    r"(?:go\ on|continue|keep\ going|carry\ on|proceed|resume|next)\b",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def _is_outdated(planned: Cite, turns: Sequence[_Turn]) -> bool:
+    """Whether the user asked for something else after a plan or a test run: then it is not the next step."""
+    new = (
+        turn for turn in reversed(turns) if not (_GOES_ON.match(turn.asked) or asks_nothing_new(turn.asked))
+    )
+    last = next(new, None)
+    return last is not None and last.by_user and planned.number < Cite(last.ask).number
 
 
 # Helpers ---------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ permission was asked for" or "it was not recorded".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from clew.ledger.artifacts import Artifact
@@ -17,6 +17,7 @@ from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.tool_actions import BY_NAME, ActionKind
 from clew.message import Cite, Item, Origin, Role
 from clew.request.rehydration import invoked_skills
+from clew.rules.rule import Kind
 from clew.rules.sentences import sentences
 from clew.session.handoff import (
     LONGEST_COMMAND,
@@ -178,14 +179,32 @@ def _goal(ledger: Ledger) -> Iterator[HandoffLine]:
         yield HandoffLine(f"Goal: “{flat(goal.quote, LONGEST_LINE)}”", (goal.source.message,))
 
 
+_NO_CONDITIONS = (Kind.PROHIBITION, Kind.SCOPE, Kind.LIMIT)
+"""Kinds of rules that say how to work, whatever else is done."""
+_SAYS_DONE = re.compile(
+    r"\b(?:done (?:when|if|once)|finished when|acceptance|until|pass(?:es)?)\b", re.IGNORECASE
+)
+_STANDS = re.compile(
+    r"\b(?:always|never|every|each|whenever|any ?time|from now on|do not|don[’']t)\b", re.IGNORECASE
+)
+
+
+def _is_rule(sentence: str, rules: Collection[str]) -> bool:
+    """Whether a sentence states how to work, not when the work is done."""
+    if _SAYS_DONE.search(sentence):
+        return False
+    return bool(_STANDS.search(sentence)) or any(rule in sentence or sentence in rule for rule in rules)
+
+
 def _done_when(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
     """Yield what the user said about the end of the work; else what is still open."""
     quotes, found = Quotes(items), 0
     asks = [turn.ask for turn in ledger.turns.all]
     goal = [ledger.goal.source] if ledger.goal else []
+    rules = {pin.quote for pin in ledger.pins.all if pin.kind in _NO_CONDITIONS}
     for cite in dict.fromkeys((*goal, *reversed(asks))):
         for sentence in sentences(quotes.text(cite)):  # the user's own: no code, logs or quotations
-            if found < 3 and _is_condition(sentence.text):
+            if found < 3 and _is_condition(sentence.text) and not _is_rule(sentence.text, rules):
                 found += 1
                 yield HandoffLine(f"Done when: “{flat(sentence.text, LONGEST_LINE)}”", (cite.message,))
     if not found:

@@ -9,9 +9,8 @@ clew's own formats may be written as several entries.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import Any, NamedTuple
 
 from clew.budget import FRESH, Region, State, region_of
@@ -145,25 +144,25 @@ class ListView:
         new = ListView(self.family, digest=self.digest, recovered=self.recovered, state=self.state)
         index = {item.id: n for n, item in enumerate(self.items)}
         slots = [self.slot_of[index[item.id]] if item.id in index else None for item in items]
-        members: dict[int, list[Message]] = {slot: [] for slot in slots if slot is not None}
+        messages_before: dict[int, list[Message]] = {slot: [] for slot in slots if slot is not None}
         for item, place in zip(self.items, self.slot_of, strict=True):
-            if place in members:
-                members[place].append(item.message)
+            if place in messages_before:
+                messages_before[place].append(item.message)
         for group, slot, following in _groups(items, slots):
             messages = [item.message for item in group]
-            start = len(new.slots)
+            first_new = len(new.slots)
             if slot is not None and slot < 0:  # in no entry of the list: SYSTEM_FIELD or UNSENT
                 place = slot
             else:
-                if slot is not None and _same_objects(members[slot], messages):
+                if slot is not None and _same_objects(messages_before[slot], messages):
                     new._copy_slot(self, slot)
                 else:
                     new._write(codec, messages, *self._range(new, slot, following))
-                place = start if len(new.slots) > start else UNSENT
+                place = first_new if len(new.slots) > first_new else UNSENT
             for item in group:
                 known = index.get(item.id)
-                same = known is not None and self.items[known].message is item.message
-                size = self.sizes[known] if known is not None and same else counter.count(item.message)
+                is_same = known is not None and self.items[known].message is item.message
+                size = self.sizes[known] if known is not None and is_same else counter.count(item.message)
                 new.items.append(item)
                 new.sizes.append(size)
                 new.slot_of.append(place)
@@ -222,20 +221,27 @@ class ListView:
         return place_marks(self.shown, marks)
 
 
-def _groups(
-    items: Sequence[Item], slots: Sequence[int | None]
-) -> Iterator[tuple[list[Item], int | None, int | None]]:
-    """Yield runs of messages of one entry, with its slot and the slot of the next known message.
+class _Group(NamedTuple):
+    """Messages that one entry holds."""
 
-    A message that the plan inserts has no slot here (None), and is a run of its own.
-    """
-    following: list[int | None] = [None]
-    for slot in reversed(slots[1:]):
-        following.append(following[-1] if slot is None else slot)
-    following.reverse()
-    for (slot, _), run in groupby(range(len(items)), key=lambda n: (slots[n], slots[n] is None and n)):
-        places = list(run)
-        yield [items[n] for n in places], slot, following[places[-1]]
+    items: list[Item]
+    slot: int | None
+    """Its slot in the view before; None for a message that the compaction inserts."""
+    following: int | None
+    """The slot of the next message that has one; None if there is none."""
+
+
+def _groups(items: Sequence[Item], slots: Sequence[int | None]) -> list[_Group]:
+    """Group successive messages of the same slot; a message without one is a group of its own."""
+    groups: list[_Group] = []
+    following: int | None = None
+    for item, slot in zip(reversed(items), reversed(slots), strict=True):
+        if groups and slot is not None and groups[-1].slot == slot:
+            groups[-1].items.insert(0, item)
+            continue
+        groups.append(_Group([item], slot, following))
+        following = following if slot is None else slot
+    return groups[::-1]
 
 
 def _same_objects(before: Sequence[Message], after: Sequence[Message]) -> bool:

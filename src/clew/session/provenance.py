@@ -22,7 +22,9 @@ from clew.session.history import Compaction, read_compaction
 from clew.session.replay import Replay
 
 MOST_VALUES = 4
+"""Exact values in a line of a digest that are listed, those mentioned most; chosen by hand."""
 LONGEST_QUOTE = 120
+"""Characters of a quotation in an explanation: about one line of a terminal."""
 MOST_READ = 2_000
 """Messages of a digest that are read for the values of a claim, the latest."""
 ADVICE = "m12 is a message, d1 a digest, d1.4 a line of it, p2 a rule, k1 a kept fact; see `clew trace`"

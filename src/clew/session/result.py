@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from clew.compaction.verify import Report
 
 VERSION = 1
+"""The version of a saved state; a state of another version is ignored, and the list is parsed again."""
 
 
 def saved_state(conversation: ConversationState) -> JsonObject:

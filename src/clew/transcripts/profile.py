@@ -36,7 +36,7 @@ class Profile:
     """Key facts about one session, as ``clew sessions`` lists them."""
 
     title: str | None = None
-    """The title its tool gave it, or the user's first telling request."""
+    """The title its tool gave it, or the user's first request that says what the work is."""
     project: str | None = None
     model: str | None = None
     tokens: int = 0
@@ -70,7 +70,7 @@ def _short(text: str | None) -> str | None:
     """Return the first words of a text on one line, with secrets masked, because they are stored."""
     if not text:
         return None
-    from clew.secrets import mask
+    from clew.secrets import mask  # here, because a listing from the cache needs no secret rules
 
     return " ".join(mask(text[: KEPT_CHARACTERS * 2]).text.split())[:KEPT_CHARACTERS]
 

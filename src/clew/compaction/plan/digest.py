@@ -72,10 +72,13 @@ VALUE_SEPARATOR = " · "
 
 
 APPROVED_PLAN = "approved plan: "
+ORDERS_OPENING = "orders in the text of "
+"""How a claim begins that quotes some lines of a file, not a passage of it."""
 _OPENINGS = (
     (ClaimKind.ARTIFACT, "last test run: ", Topic.TEST_RUN),
     (ClaimKind.ARTIFACT, "last check: ", Topic.CHECK),
     (ClaimKind.ARTIFACT, "text of ", Topic.FILE_TEXT),
+    (ClaimKind.ARTIFACT, ORDERS_OPENING, Topic.FILE_TEXT),
     (ClaimKind.ERROR, "refused: ", Topic.REFUSAL),
     (ClaimKind.DECISION, "the user refused: ", Topic.REFUSAL),
     (ClaimKind.DECISION, APPROVED_PLAN, Topic.PLAN),

@@ -213,6 +213,7 @@ class DigestContent:
             remaining -= cost - before
         if remaining > 0:
             texts, _ = self._texts(min(for_texts + remaining, self._most_text))
+        tasks = [one for one in tasks if one.topic is not Topic.FILE_TEXT or not _is_within(one, texts)]
         self.is_all = len(more) == len(rest) and len(prose) == len(self._prose) and self._story_is_whole
         taken.update(map(id, more))
         known_claims = [claim for claim in self._ledger if id(claim) in taken]
@@ -373,6 +374,13 @@ def _file_passages(scene: Scene, matter: DigestInput) -> list[FilePassage]:
     lines = (line for result in results for line in result.text.split("\n"))
     visible = {NUMBERED_LINE.sub("", line).strip() for line in lines}
     return scene.file_passages({*matter.gone, *matter.shortened}, visible)
+
+
+def _is_within(claim: Claim, texts: Sequence[Claim]) -> bool:
+    """Whether passages of the same files, from the same messages, have all lines of a claim but its first."""
+    same = [text for text in texts if set(claim.sources) <= set(text.sources)]
+    shown = {line.strip() for text in same for line in text.text.split("\n")}
+    return bool(same) and all(line.strip() in shown for line in claim.text.split("\n")[1:])
 
 
 def _is_of(edit: Claim, paths: Iterable[str]) -> bool:

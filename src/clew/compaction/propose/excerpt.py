@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, dropwhile, islice, takewhile
 
-from clew.compaction.propose.guides import order_lines, step_lines
+from clew.compaction.propose.guides import order_steps, step_lines
 from clew.compaction.propose.lines import (
     LONGEST_LINE,
     Span,
@@ -312,16 +312,17 @@ class ExcerptSource:
         """Return the beginning of a guide, the lines that give orders, its steps, then the rest in order."""
         chosen = set(fill(lines_of(self.text), int(room * RELATED_EDGES[0]), longest))
         room -= sum(line_size(line, longest) for line in chosen)
-        for line in chain(self._orders, self._steps):
-            cost = line_size(line, longest)
-            if line not in chosen and cost <= room:
-                chosen.add(line)
+        for lines in chain(self._orders, ([line] for line in self._steps)):
+            new = [line for line in lines if line not in chosen]
+            cost = sum(line_size(line, longest) for line in new)
+            if cost <= room:  # whole steps: half of one may say the opposite
+                chosen.update(new)
                 room -= cost
         return chosen | self._more_of_both_ends(chosen, room, longest)
 
     @once
-    def _orders(self) -> list[Span]:
-        return list(order_lines(self.text))
+    def _orders(self) -> list[list[Span]]:
+        return list(order_steps(self.text))
 
     @once
     def _steps(self) -> list[Span]:

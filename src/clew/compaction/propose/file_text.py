@@ -279,6 +279,9 @@ def current_texts(items: Sequence[Item], topics: Topics) -> FileTexts:
             found.update((path, []) for path in outdated if step.succeeded)
         if changed and _WRITES.search(text := written_text(step.asked.arguments) or step.action.subject):
             scripts.update((path.rpartition("/")[2], text) for path in changed)
+        if found and changed and step.succeeded:
+            gone = [path for folder in step.deleted for path in found if is_inside(path, folder)]
+            found.update((path, []) for path in gone)
         about = [path for path in changed or [read] if path and topics.of_file(path)]
         if not about or not step.succeeded:  # most calls are about other files
             continue
@@ -292,6 +295,11 @@ def current_texts(items: Sequence[Item], topics: Topics) -> FileTexts:
             key = _known(path, found)
             found[key] = _changed(step, call, path, found.get(key, []), is_only=len(changed) == 1)
     return found
+
+
+def is_inside(path: str, folder: str) -> bool:
+    """Whether a file is in a folder; a call may leave out the folders around it."""
+    return folder not in (".", "/", "") and f"/{folder.strip('/')}/" in f"/{path}"
 
 
 def _written_by_script(line: str, scripts: Mapping[str, str], known: Collection[str]) -> list[str]:

@@ -37,6 +37,11 @@ LEAST_UNCHECKED = 2
 _UNCHECKED = lazy_pattern(rf"^[ \t]*(?:{LINE_NUMBER})?[ \t]*(?:[-*+]|\d{{1,2}}[.)]) \[ \] \S", re.MULTILINE)
 _NO_ORDER = re.compile(rf"\s*(?:{LINE_NUMBER})?\s*(?:[-*+] \[[xX]\] |#{{1,6}} )")
 """A checked item, or a heading."""
+_NUMBER = re.compile(rf"^[ \t]*{LINE_NUMBER}")
+_POINT = re.compile(r"\s*(?:[-*+•]|\d{1,2}[.)])\s")
+_ANNOUNCES = re.compile(r":[*_]*\s*$")
+LONGEST_BODY = 40
+"""Lines of what a line announces, at most; chosen by hand."""
 _OPENING = re.compile(rf"[ \t]*(?:{LINE_NUMBER})?[ \t]*(?:#{{1,6}} |[-*+•] |\d{{1,2}}[.)] |[|<>`*]|---|$)")
 """The beginning of a line that does not go on with the one before it; an empty line is one."""
 _GUIDE_FILE = re.compile(
@@ -101,25 +106,66 @@ def lists_tasks(text: str) -> bool:
     return sum(1 for _ in islice(unchecked, LEAST_UNCHECKED)) == LEAST_UNCHECKED
 
 
-def order_lines(text: str, *, strict: bool = False) -> Iterator[tuple[int, int]]:
-    """Yield the spans of the lines that forbid or require something, each with the lines it goes on in.
+def order_steps(text: str, *, strict: bool = False) -> Iterator[list[tuple[int, int]]]:
+    """Yield the spans of the lines of each step that forbids or requires something.
 
-    With ``strict``, only those that forbid something or require it always; no checked items, no headings.
+    A line goes on in those after it, and one that ends with a colon has what it announces below it. With
+    ``strict``, only what forbids something or requires it always; no checked items, no headings, no lines of
+    code without what says when to run them.
     """
-    found = more = 0
-    for start, end in _lines(text):
-        line = text[start:end]
-        if gives_order(line, strict=strict) and not (strict and _NO_ORDER.match(line)):
-            found, more = found + 1, CONTINUED
-        elif not more or _OPENING.match(line):
-            more = 0
+    lines = list(_lines(text))
+    found = at = 0
+    fenced = False
+    while at < len(lines) and found < MOST_ORDERS:
+        line = text[slice(*lines[at])]
+        fenced ^= _bare(line).startswith("```")
+        if not gives_order(line, strict=strict) or (strict and (fenced or _NO_ORDER.match(line))):
+            at += 1
             continue
-        else:
-            more -= 1
-        if found > MOST_ORDERS:
-            return
-        yield start, end
-        more = more if end - start >= WRAPPED else 0
+        announces = _ANNOUNCES.search(line) is not None
+        end = _body_end(text, lines, at) if announces else _continued(text, lines, at)
+        if not announces or end > at + 1 or not strict:
+            found += 1
+            yield lines[at:end]
+        at = end
+
+
+def _continued(text: str, lines: Sequence[tuple[int, int]], at: int) -> int:
+    """Return the index behind the lines that a line goes on in."""
+    end = at + 1
+    while (
+        end < len(lines)
+        and end - at <= CONTINUED
+        and lines[end - 1][1] - lines[end - 1][0] >= WRAPPED
+        and not _OPENING.match(text[slice(*lines[end])])
+    ):
+        end += 1
+    return end
+
+
+def _body_end(text: str, lines: Sequence[tuple[int, int]], at: int) -> int:
+    """Return the index behind what a line announces: a list, a code block, or more indented lines."""
+    lead = _bare(text[slice(*lines[at])])
+    depth, is_point = len(lead) - len(lead.lstrip()), _POINT.match(lead) is not None
+    end, fenced = at + 1, False
+    for i in range(at + 1, min(len(lines), at + 1 + LONGEST_BODY)):
+        line = _bare(text[slice(*lines[i])])
+        bare = line.strip()
+        if bare.startswith("```"):
+            fenced = not fenced
+        elif not fenced and not bare:
+            if end > at + 1:
+                break
+            continue
+        elif not fenced and len(line) - len(line.lstrip()) <= depth and (is_point or not _POINT.match(line)):
+            break
+        end = i + 1
+    return end
+
+
+def _bare(line: str) -> str:
+    """Return a line without the number that a tool puts before it."""
+    return _NUMBER.sub("", line).expandtabs(4)
 
 
 def step_lines(text: str) -> Iterator[tuple[int, int]]:

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
+from clew.compaction.plan.digest import ORDERS_OPENING
 from clew.compaction.propose.edits import edits
 from clew.compaction.propose.excerpt import NUMBERED_LINE
-from clew.compaction.propose.file_text import OPENING
-from clew.compaction.propose.guides import is_guide, lists_tasks, may_guide, order_lines
+from clew.compaction.propose.guides import is_guide, lists_tasks, may_guide, order_steps
 from clew.compaction.propose.story import Find, answer_to
 from clew.ledger.artifacts import Artifact
 from clew.message import Cite, Item, ToolCall, Trust, words
@@ -252,14 +252,14 @@ def _orders_of_skill(span: Sequence[Item]) -> Iterator[Claim]:
 
 
 def _orders(name: str, text: str, sources: tuple[Cite, ...]) -> Iterator[Claim]:
-    lines = []
+    """Yield the orders of a text, in whole steps."""
+    lines: list[str] = []
     left = LONGEST_ORDERS
-    for start, end in order_lines(text, strict=True):
-        line = NUMBERED_LINE.sub("", text[start:end]).strip()
-        left -= len(line)
-        if left < 0:
-            break
-        lines.append(line)
+    for step in order_steps(text, strict=True):
+        told = [NUMBERED_LINE.sub("", text[start:end]).rstrip() for start, end in step]
+        if (size := sum(map(len, told))) <= left:
+            left -= size
+            lines += told
     if lines:
-        told = "\n".join((f"{OPENING}{name}:", *lines))
-        yield Claim("", ClaimKind.ARTIFACT, told, sources, Trust.UNTRUSTED, topic=Topic.FILE_TEXT)
+        told_text = "\n".join((f"{ORDERS_OPENING}{name}:", *lines))
+        yield Claim("", ClaimKind.ARTIFACT, told_text, sources, Trust.UNTRUSTED, topic=Topic.FILE_TEXT)

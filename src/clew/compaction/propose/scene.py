@@ -29,6 +29,7 @@ from clew.compaction.propose.tail import (
     RESERVED_SHARE,
     SHORT_RESULT,
     Fading,
+    between,
     faded_sizes,
     last_cuts,
     opens_turn,
@@ -264,7 +265,7 @@ class Scene:
         held = sum(whole[self.verbatim :]) - sum(faded[self.verbatim :])
         room = self.tail_room - max(0, unread, held)
         lost = sum(whole[i] - faded[i] for i in self.current)
-        reserved = self.loop, min(lost, int(room * RESERVED_SHARE))
+        reserved = self.loop, min(lost, int(room * between(RESERVED_SHARE, self.room)))
         return tail_start(self.view, faded, room, self.task.keep, self.floor, reserved)
 
     @cached_property
@@ -272,8 +273,10 @@ class Scene:
         """The indices of results of the running turn that the next edits may need, with weights.
 
         Files that the work is about, read and not changed since, and what was searched and run since the
-        last change.
+        last change; nothing if the turn has ended.
         """
+        if self._has_ended:
+            return {}
         start = max(self.floor, self.loop, len(self.view) - MOST_FOR_GUIDES)
         found: dict[int, float] = {}
         changed: set[str] = set()
@@ -324,6 +327,11 @@ class Scene:
         last = (i for i in reversed(range(len(self.view))) if self.view[i].message.role is Role.ASSISTANT)
         return next(last, -1) + 1
 
+    @property
+    def _has_ended(self) -> bool:
+        """Whether the view ends with a reply that makes no call: the user speaks next."""
+        return self.unread == len(self.view) and bool(self.view) and not any(self.view[-1].message.calls)
+
     @cached_property
     def verbatim(self) -> int:
         """The index from which messages stay verbatim.
@@ -333,7 +341,7 @@ class Scene:
         wanted, most = self.task.keep.tokens or 0, int(self.tail_room * MOST_VERBATIM)
         first = len(self.view)
         held = 0
-        if first > self.floor and self.unread == first and not any(self.view[-1].message.calls):
+        if first > self.floor and self._has_ended:
             wanted = max(wanted, 1)  # one message, if it fits
         while first > self.floor and held < wanted and held + self.sizes[first - 1] <= most:
             first -= 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from clew.ledger.exchange import Ended, outcome
-from clew.ledger.shell import CHANGES, Action
+from clew.ledger.shell import CHANGES, Action, Touch
 from clew.ledger.tool_actions import ActionKind, ToolAction, action_of, touches
 from clew.message import Item, Place, ToolCall, ToolResult, pair
 from clew.message.once import once
@@ -85,9 +85,18 @@ class Step:
         return outcome(self.action, self.told).ended is Ended.OK
 
     @once
+    def _done(self) -> list[Touch]:
+        return touches(self.action, self.text)
+
+    @property
+    def deleted(self) -> list[str]:
+        """The files and folders that the call deleted."""
+        return [posixpath.normpath(one.name) for one in self._done if one.action is Action.DELETED]
+
+    @once
     def files(self) -> tuple[str, list[str]]:
         """The file whose content the result shows, if any, and the files the call changed."""
-        done = touches(self.action, self.text)
+        done = self._done
         changed = [
             posixpath.normpath(one.name)
             for one in done

@@ -7,7 +7,7 @@ which all turns fit; if even the lowest does not fit, the latest turns are kept.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -15,8 +15,10 @@ from typing import NamedTuple
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.edits import edits, patch_blocks, written_text
 from clew.compaction.propose.excerpt import STRUCTURE, excerpt
+from clew.compaction.propose.file_text import is_inside
 from clew.ledger.agent_findings import RankedFinding
 from clew.ledger.artifacts import Artifact
+from clew.ledger.shell import Action
 from clew.ledger.turns import Turn, Turns
 from clew.message import Cite, Message, ToolCall, ToolResult, Trust, message_number, words
 from clew.message.parts import json_strings
@@ -56,6 +58,19 @@ _STEP = re.compile(
 """How a sentence begins that announces a step; "I will …" may be an offer."""
 _OPENS_STEP = re.compile(f"{_STEP.pattern}|{_COURTESY.pattern}", re.IGNORECASE)
 """How a text begins that only announces one, unless it has a colon."""
+_ANNOUNCES = re.compile(
+    r"(?:(?:ok(?:ay)?|now|so|and|but first)\b,?\s+)*(?:here(?:[’']s| is| are)|below is|now)\b[^`\d]*[.!]",
+    re.IGNORECASE,
+)
+"""A sentence that only announces what follows: "Here's the verdict.", "Now the real test."."""
+_VERDICT = re.compile(
+    r"\b(?:not|never|only|cannot|can[’']t|won[’']t|must|decided|verdict|conclusion|result|recommend\w*"
+    r"|root cause|bottom line|net:|works|fail\w*|blocked|dead end)\b",
+    re.IGNORECASE,
+)
+"""What a sentence or a heading says that states an outcome."""
+LEAST_HEADING = 4
+"""Words of a heading that may state an outcome; a shorter one is a title. Chosen by hand."""
 _SAYS_NOTHING = re.compile(r"</?[\w-]+>|[\W_]+")
 """A tag, or the line between the head and the rows of a table."""
 _NUMBERED = re.compile(r"(?:#{1,6}\s+)?(?:\*\*)?\d{1,2}[.)]\s")
@@ -87,10 +102,30 @@ _POINTS_BACK = re.compile(
     re.IGNORECASE,
 )
 """A sentence that says nothing without the one before it."""
+_IN_PROGRESS = re.compile(
+    r"(?:(?:now|next)[,: ]+)?(?:(?:i am|i[’']m) )?(?!nothing|something|everything|anything)[a-z]+ing\b"
+    r"(?:.*[,;] (?:and )?then i\b|.*\bi[’']ll\b|[^:]*\bnow\b[.:])",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A sentence on what the agent does at that moment: "Applying the last cleanup, then I'll run the tests."."""
 _CORRECTS = re.compile(
     r"\b(?:actually|in fact|turns out|i was (?:wrong|mistaken)|contrary to|not true|after all)\b",
     re.IGNORECASE,
 )
+_SETTLES = re.compile(
+    r"\b(?:(?:is|are|was|were|been|has|now|all) (?:now |been |all )?(?:fixed|resolved|solved|gone)|no longer"
+    r"|(?:now|works?) (?:works?|passe?s?|now|correctly)|false alarm|not a (?:bug|problem))\b",
+    re.IGNORECASE,
+)
+"""What a finding says after which a fault found before it is over..."""
+_FAULT = re.compile(
+    r"\b(?:bugs?|broken|breaks?|fail\w*|wrong\w*|missing|incorrect\w*|error\w*|issue|problem|cause[sd]?|not"
+    r"|never|lacks?)\b|n[’']t\b",
+    re.IGNORECASE,
+)
+"""...and what one says that finds a fault."""
+SAME_WORDS = 0.7
+"""Share of their words that two sentences share if the later one says the same; chosen by hand."""
 _NAME = re.compile(r"`([^`\n]{3,80})`")
 _REJECTS = re.compile(
     r"\W*(?:no[,.!]|no\s*$|nope\b|wrong\b|incorrect\b|not (?:at all|what i)\b|undo\b|revert\b"
@@ -152,7 +187,8 @@ class Story:
         self._notes = turns.notes
         asked = turns.all[-1].ask.number if turns.all else 0
         self._rejected = list(_rejected(turns.all, find)) if turns.findings else []
-        self.findings = _in_force(list(self._found(turns.findings, passed, edited, asked)))
+        found = list(self._found(turns.findings, passed, edited, asked))
+        self.findings = _in_force(found, list(self._words_of(turns.findings))) if found else found
         """What the agent found out: since the last request first, then by rank, latest first among equals."""
 
     @cached_property
@@ -242,6 +278,16 @@ class Story:
         text = words(part)[cite.start : cite.end]
         return (text, min(part.trust, Trust.USER)) if text.strip() else None
 
+    def _words_of(self, findings: Sequence[RankedFinding]) -> Iterator[tuple[int, str]]:
+        """Yield the latest findings, also those that stay in the view: their messages and their words."""
+        for one in findings[-MOST_FINDINGS:]:
+            message = self._find(one.source.message)
+            if message is not None and one.source.part < len(message.parts):
+                yield (
+                    one.source.number,
+                    words(message.parts[one.source.part])[one.source.start : one.source.end],
+                )
+
     def _found(
         self, findings: Sequence[RankedFinding], passed: int, edited: int, asked: int
     ) -> Iterator[Claim]:
@@ -254,7 +300,7 @@ class Story:
                 continue
             if number < edited and _OWN_FAULT.search(said[0]):
                 continue
-            if _POINTS_BACK.match(said[0]):
+            if _POINTS_BACK.match(said[0]) or _IN_PROGRESS.match(said[0]):
                 continue
             if self._rejected and any(start < number < end for start, end in self._rejected):
                 continue
@@ -263,20 +309,40 @@ class Story:
                 return
 
 
-def _in_force(claims: list[Claim]) -> list[Claim]:
-    """Return the findings that no later one corrects: one that says so and names the same."""
-    names = [frozenset(_NAME.findall(claim.text)) for claim in claims]
-    corrections = [
-        (claim.sources[0].number, named)
-        for claim, named in zip(claims, names, strict=True)
-        if named and _CORRECTS.search(claim.text)
-    ]
-    return [
-        claim
-        for claim, named in zip(claims, names, strict=True)
-        if not named
-        or not any(number > claim.sources[0].number and named <= later for number, later in corrections)
-    ]
+def _in_force(claims: list[Claim], all_findings: Sequence[tuple[int, str]]) -> list[Claim]:
+    """Return the findings that no later one corrects, settles or repeats: one that names the same.
+
+    ``all_findings`` are the numbers and words of all findings, also of those that stay in the view.
+    """
+    later: dict[str, list[tuple[int, str]]] = {}
+    for number, text in all_findings:
+        for name in _names_in(text):
+            later.setdefault(name, []).append((number, text))
+    return [claim for claim in claims if not _is_past(claim, later)]
+
+
+def _names_in(text: str) -> frozenset[str]:
+    return frozenset(_NAME.findall(text))
+
+
+def _is_past(claim: Claim, later: Mapping[str, Sequence[tuple[int, str]]]) -> bool:
+    """Whether a later finding that names all that a finding names corrects, settles or repeats it."""
+    names, number = _names_in(claim.text), claim.sources[0].number
+    others = later.get(next(iter(names)), ()) if names else ()
+    for at, text in others:
+        if at > number and names <= _names_in(text):
+            is_settled = (
+                _SETTLES.search(text) and _FAULT.search(claim.text) and not _SETTLES.search(claim.text)
+            )
+            if is_settled or _CORRECTS.search(text) or _is_said_again(claim.text, text):
+                return True
+    return False
+
+
+def _is_said_again(text: str, other: str) -> bool:
+    """Whether two sentences have nearly the same words."""
+    first, second = set(text.lower().split()), set(other.lower().split())
+    return len(first & second) >= SAME_WORDS * len(first | second)
 
 
 def _rejected(turns: Sequence[Turn], find: Find) -> Iterator[tuple[int, int]]:
@@ -305,7 +371,11 @@ def quoted_messages(turns: Turns) -> set[str]:
 
 
 def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -> Iterator[Claim]:
-    """Yield what the last edit of each file inserted, as a small diff: new files first, then the latest."""
+    """Yield what the last edit of each file inserted, as a small diff: new files first, then the latest.
+
+    Files that were deleted since, perhaps with their folder, have none.
+    """
+    deleted = [(one.name, one.last.number) for one in changed if one.action is Action.DELETED]
     order = sorted(
         changed, key=lambda one: (not one.created, -one.last_change.number if one.last_change else 0)
     )
@@ -314,6 +384,8 @@ def last_edits(changed: Sequence[Artifact], gone: Collection[str], find: Find) -
         message = find(cite.message) if cite and cite.message in gone else None
         part = message.parts[cite.part] if message and cite and cite.part < len(message.parts) else None
         if cite is None or not isinstance(part, ToolCall):
+            continue
+        if any(cite.number < at and is_inside(artifact.name, folder) for folder, at in deleted):
             continue
         added = list(islice(_added(part, artifact.name), MOST_ADDED))
         added = _definitions(added) if _is_new(part, artifact.name) else _telling_lines(added)
@@ -385,9 +457,9 @@ def telling(text: str, most: int) -> list[tuple[int, int]]:
     """
     start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
     if stop - start <= most:
-        return [(start, stop)]
+        return [(start, _without_last_steps(text, start, stop))]
     sentences = list(_sentences(text))
-    weights = [_weight(text[low:high], i, len(sentences)) for i, (low, high) in enumerate(sentences)]
+    weights = _weights([text[low:high] for low, high in sentences])
     apart = {i for i in range(1, len(sentences)) if text[sentences[i - 1][1] : sentences[i][0]].strip()}
     leads = {i for i, weight in enumerate(weights) if weight == LEAD_IN}
     points = [_POINT.match(text, low) is not None and i not in leads for i, (low, _) in enumerate(sentences)]
@@ -407,6 +479,16 @@ def telling(text: str, most: int) -> list[tuple[int, int]]:
         cut = text.rfind(" ", start + 1, start + most)
         return [(start, cut if cut > start else start + most)]
     return [(sentences[first][0], sentences[last][1]) for first, last in _runs(taken, apart)]
+
+
+def _without_last_steps(text: str, start: int, stop: int) -> int:
+    """Return where a report ends without the steps that it announces at its end: they were made since."""
+    if not _STEP.search(text, max(start, stop - LONGEST_STEP), stop):
+        return stop
+    ends = list(_sentences(text[:stop]))
+    while len(ends) > 1 and (_STEP.match(text, *ends[-1]) or _ANNOUNCES.fullmatch(text, *ends[-1])):
+        ends.pop()
+    return ends[-1][1] if ends and "```" not in text[ends[-1][1] : stop] else stop
 
 
 def _claim_sized(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -495,17 +577,34 @@ def _runs(taken: set[int], apart: Collection[int]) -> list[tuple[int, int]]:
     return runs
 
 
+def _weights(sentences: Sequence[str]) -> list[float]:
+    """Rate the sentences of a report; those that only lead to another one do not count as its beginning."""
+    weights: list[float] = []
+    place = 0
+    for i, sentence in enumerate(sentences):
+        weights.append(_weight(sentence, place if place <= 1 else max(i, 2), len(sentences)))
+        place += weights[-1] > LEAD_IN
+    return weights
+
+
 def _weight(sentence: str, place: int, count: int) -> float:
     """Rate a sentence of a report: facts first, courtesies and questions last. Weights chosen by hand."""
     text = sentence.strip()
     if len(text) < SHORTEST_SENTENCE or _COURTESY.fullmatch(text.lower()) or _SAYS_NOTHING.fullmatch(text):
         return -1.0
-    if text.endswith(("?", ":", ":**")) or text.startswith("#") or _HEADING.fullmatch(text):
+    is_heading = text.startswith("#") or _HEADING.fullmatch(text) is not None
+    if is_heading and not (len(text.split()) > LEAST_HEADING and _VERDICT.search(text)):
+        return LEAD_IN
+    if text.endswith(("?", ":", ":**")) or _ANNOUNCES.fullmatch(text):
         return LEAD_IN  # or a question that the next turn answers
+    if _STEP.match(text):
+        return -1.0
     weight = 3.0 if place <= 1 else 1.2 if place >= count - 2 else 0.7  # reports begin with their result
+    if text.startswith("|"):  # a row of a table says little without its head
+        return 0.4
     if "`" in text or any(map(str.isdigit, text)) or "/" in text:
         weight += 0.5
-    return weight + (1.0 if _DONE.search(text.lower()) else 0.0)
+    return weight + (0.5 if _VERDICT.search(text) else 0.0) + (1.0 if _DONE.search(text.lower()) else 0.0)
 
 
 def in_order(entries: Iterable[Sequence[Claim]]) -> list[Claim]:

@@ -221,11 +221,13 @@ SMALL_SHARE = 0.05
 """Share of the rest up to which a message gets back all it lost before any giant gets more..."""
 LARGEST_SHARE = 0.2
 """...and share that a giant gets back before others have had theirs."""
-CURRENT_SHARE = 0.8
-"""Share of the rest that results of the running turn get first: the next edits are made from what was read
-for them (``bench/next_edits.py``)..."""
-RESERVED_SHARE = 0.4
-"""...and share of the room for recent messages that those before the running turn leave to them."""
+CURRENT_SHARE = (0.0, 0.8)
+"""Share of the rest of a small and of a large room that results of the running turn get first: the next edits
+are made from what was read for them (``bench/next_edits.py``). In a small room that would be a few lines of
+each..."""
+RESERVED_SHARE = (0.0, 0.3)
+"""...and share of the room for recent messages that those before the running turn leave to them. With more,
+reports of earlier turns leave the view."""
 WORTH_AN_EXCERPT = 60
 """Tokens: a message that cannot get back this many stays faded."""
 
@@ -373,7 +375,7 @@ def allotments(
     left = room - sum(given)
     newest_first = list(reversed(range(len(sizes))))
     if current:
-        kept = left - int(left * CURRENT_SHARE)
+        kept = left - int(left * between(CURRENT_SHARE, room / KEPT_SHARE[0]))
         left = kept + _shared(sizes, given, left - kept, current)
     _restored(sizes, given, left, newest_first)
     return given

@@ -73,7 +73,7 @@ def assertions(text: str) -> Iterator[Assertion]:
 def _values(text: str) -> Iterator[Assertion]:
     for match in WORD.finditer(text):
         known = classify(match[0])
-        if known is not None and not _is_broken(known, text, match.start()):
+        if known is not None and not _is_digit_group(known, text, match.start()):
             yield Assertion(known.kind, known.value)
     for known, _ in with_punctuation(text, spoken=True):
         if not _COUNTED.search(known.value):
@@ -94,8 +94,8 @@ def _names(text: str) -> Iterator[Assertion]:
             yield Assertion(None, name)
 
 
-def _is_broken(known: Known, text: str, at: int) -> bool:
-    """Whether a number is the last group of one with thousands separators."""
+def _is_digit_group(known: Known, text: str, at: int) -> bool:
+    """Whether a number is only the last group of a longer one: the ``200`` of ``1,200``."""
     return (
         known.kind is ValueKind.NUMBER
         and text[max(0, at - 1) : at] == ","
@@ -120,8 +120,11 @@ def is_found(asserted: Assertion, source: Wording) -> bool:
 
 
 _PATH_GOES_ON = re.compile(r"[\w-]|\.\w")
+"""What follows a path that is only the start of a longer one: ``src/app`` in ``src/app.py``."""
 _IN_PATH = re.compile(r"[\w.@+%$#~-]")
+"""A character of a file name: before a path it makes it the end of a longer name."""
 _LEAD_BACKWARDS = re.compile(r"[\w.@+%$#~/\\:-]*")
+"""The folders before a path, in the reversed text before it."""
 _LONGEST_LEAD = 1_000
 _MOST_PATHS = 1_000
 """Occurrences of one path that are examined; a bound against repetitive texts, chosen by hand."""

@@ -38,7 +38,7 @@ from clew.compaction.verify.context import ClaimCheck, VerificationContext
 from clew.compaction.verify.opposites import turned_word
 from clew.compaction.verify.permissions import agreement_words, gives_permission
 from clew.compaction.verify.report import Finding, Level, short
-from clew.compaction.verify.sentences import is_cut_out, is_denied, is_reversed, is_torn, reversed_clause
+from clew.compaction.verify.reversals import is_cut_out, is_denied, is_reversed, is_torn, reversed_clause
 from clew.compaction.verify.wording import (
     ELISION,
     Wording,

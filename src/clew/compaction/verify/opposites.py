@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from clew.compaction.verify.assertions import things
-from clew.compaction.verify.sentences import NEGATION
+from clew.compaction.verify.reversals import NEGATION
 
 
 class _Scale(NamedTuple):

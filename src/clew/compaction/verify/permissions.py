@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from clew.compaction.plan import RuleQuote
 from clew.compaction.verify.assertions import FEWEST_WORDS, content, occurs, things
-from clew.compaction.verify.sentences import NEGATION
+from clew.compaction.verify.reversals import NEGATION
 from clew.compaction.verify.wording import plain
 from clew.message import Role, Trust, text_message
 from clew.rules import Rule, find_candidates, retire

@@ -307,6 +307,8 @@ def _values(case: VerificationContext, most: int) -> Loss:
             stand += 1
         elif value.first_message in case.cited or value.last_message in case.cited:
             reachable += 1
+        elif _is_of_a_note(case, value):
+            before -= 1
         else:
             values.append(value)
     missed = heapq.nlargest(most, values, key=_worth)
@@ -316,6 +318,15 @@ def _values(case: VerificationContext, most: int) -> Loss:
     )
     kept = tuple(value.text[:LONGEST] for value in heapq.nlargest(most, carried, key=_worth))
     return Loss(SurvivalCount(LossKind.VALUE, before, stand, reachable), lost, kept)
+
+
+def _is_of_a_note(case: VerificationContext, value: Value) -> bool:
+    """Whether only clew's own note has a value: "113 characters" of "[… 113 characters]"."""
+    original = case.task.originals(value.last_message) if case.task.originals else None
+    shown = case.before.get(value.last_message)
+    if original is None or shown is None or shown == original:
+        return False
+    return not any(value.text in words(part) for part in original.parts)
 
 
 def _messages_with_values(case: VerificationContext) -> Iterator[Item]:

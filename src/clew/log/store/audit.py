@@ -35,6 +35,7 @@ from clew.log.store.database import migrate, migrations, statements
 from clew.log.store.sqlite import SqliteStore, attach, session_seal, unpack
 
 MAX_SQLITE_LINES = 100
+"""Lines of SQLite's own check that are reported: a damaged file can have any number (100 is its default)."""
 MAX_UNREADABLE = 10_000
 """Rows that are tried one by one behind an unreadable one: damage may claim a last row of any number."""
 T = TypeVar("T")

@@ -133,6 +133,7 @@ class Checkpoints:
 
 
 SHORT_WAIT_MS = 20
+"""One wait of SQLite for a lock, which ``_wait_for_lock`` repeats; chosen by hand."""
 APPLICATION_ID = 0x636C6577  # "clew": identifies the file to `file` and other tools
 
 _ERRORS: dict[int, type[ClewError]] = {

@@ -24,6 +24,7 @@ ALIKE_AT_FIRST = 2
 MOST_READ = 4_000
 """How many terms are compared at most, which bounds the time in a large store."""
 MOST_LIKE = 3
+"""Spellings that a misspelt word is replaced by; chosen by hand, because each adds unrelated hits."""
 
 
 def spelled_like(word: str, read: Callable[[Mapping[str, Any]], Iterable[str]]) -> list[str]:
@@ -66,6 +67,7 @@ def distance(text: str, other: str, most: int) -> int:
 
 
 PAGE = 50_000
+"""Vectors read at a time, to bound the memory that it takes; chosen by hand."""
 
 
 class Signs:

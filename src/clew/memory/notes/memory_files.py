@@ -143,11 +143,13 @@ def _path(text: str) -> Place:
 ROOT = "/memories"
 MOST_LINES = 999_999
 LINE_NUMBER_WIDTH = 6
+"""Most lines of a file, so that a line number fits into its column, which is as wide as models know it."""
 DIRECTORY_BYTES = 4_096
 """The size of a directory on most disks, and in the listings that models know."""
 FILE_BYTES = 1_000_000
 """Most bytes of one file, because every version of it is kept (chosen by hand)."""
 NAME_BYTES = 255
+"""Most bytes of a file name, as on most disks."""
 MOST_PLACES = 1_000
 """Most line numbers in a refusal."""
 

@@ -152,6 +152,7 @@ def note_values(text: str) -> list[str]:
 
 
 KEY_CHARACTERS = 80
+"""Most characters of a key: it is one line of a listing."""
 KEY_WORDS = 6
 """Words of a note that make its key if none is given."""
 NOTE_CHARACTERS = 1_000
@@ -159,6 +160,7 @@ NOTE_CHARACTERS = 1_000
 TAGS = 8
 TAG_CHARACTERS = 40
 SOURCES = 20
+"""Most tags of a note, characters of a tag, and messages that a note names as its sources; chosen by hand."""
 WAITING_AT_MOST = 200
 """Most pending proposals of one log, so that a manipulated agent cannot bury the real ones."""
 

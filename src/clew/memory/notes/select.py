@@ -207,6 +207,7 @@ def escape_entry(text: str) -> str:
 
 
 CAP_TOKENS = 500
+"""Tokens of a request that notes and recalled passages may take by default; chosen by hand."""
 
 _CATEGORY_SCORE = {
     Category.ORGANIZATION_POLICY: 4.0,

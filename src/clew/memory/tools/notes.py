@@ -39,6 +39,7 @@ from clew.message import Item, Trust, lowest
 
 MOST_NOTES = 50
 MOST_DAYS = 36_500
+"""Most notes of one answer, and the longest life of a note that an agent may ask for: a hundred years."""
 _PRIORITIES = tuple(priority.name.lower() for priority in Priority)
 
 

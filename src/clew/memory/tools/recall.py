@@ -90,6 +90,7 @@ _NAME = re.compile(
     r")"
 )
 SHORTEST = 5
+"""Least characters of a name that is listed with a hit: shorter ones say little. Chosen by hand."""
 
 
 def lost_names(found: Sequence[tuple[Entry, str]], view: InView) -> Iterator[tuple[Entry, list[str]]]:
@@ -122,12 +123,14 @@ def _nearest(text: str, middle: int) -> list[str]:
 MESSAGES = (EntryKind.TURN, EntryKind.ARTIFACT)
 """Kinds of entries that are pieces of a message."""
 MOST_HITS = 20
+"""Most hits of one search by the agent; chosen by hand."""
 EXCERPT = 1_600
 """Characters of a hit: one or two adjoining pieces of the index, whole."""
 REPLY = 400
 """Characters of the user's reply to a hit."""
 MOST_NEIGHBOURS = 10
 MOST_ORIGINALS = 50
+"""Most messages shown on each side of an opened one, and most originals quoted; chosen by hand."""
 MOST_END = 2**53
 """A larger end means the end of the message."""
 _ROLES = ("user", "assistant", "tool", "system")

@@ -57,8 +57,8 @@ def settled_ids(events: Iterable[StoredEvent]) -> frozenset[str]:
     Those recorded before the first model call of the session, or before the first one after a compaction. A
     later one would invalidate the provider's cache, so it goes to the end until the next compaction.
     """
-    inside: set[str] = set()
-    late: set[str] = set()
+    inside: set[str] = set()  # in the stable part
+    late: set[str] = set()  # at the end, until the next compaction
     cached = False  # whether the provider may have cached the beginning of the request
     for stored in events:
         kind, body = stored.event.kind, stored.event.body
@@ -69,7 +69,12 @@ def settled_ids(events: Iterable[StoredEvent]) -> frozenset[str]:
         elif _asks_model(kind, body):
             cached = True
         elif kind == INSTRUCTION.name and (name := as_text(body.get("id"))):
-            _note(name, as_text(body.get("does")), inside, late if cached else inside)
+            added_to = late if cached else inside
+            if as_text(body.get("does")) == "leave":
+                inside.discard(name)
+                added_to.discard(name)
+            elif name not in inside:
+                added_to.add(name)
     return frozenset(inside)
 
 
@@ -80,14 +85,6 @@ _REWRITING = frozenset({COMPACTION.name, UNDO.name, SWITCH.name})
 def _asks_model(kind: str, body: JsonObject) -> bool:
     spoke = kind == MESSAGE.name and as_object(body.get("message")).get("role") == Role.ASSISTANT.value
     return spoke or kind == CALL.name
-
-
-def _note(name: str, does: str, inside: set[str], into: set[str]) -> None:
-    if does == "leave":
-        inside.discard(name)
-        into.discard(name)
-    elif name not in inside:
-        into.add(name)
 
 
 def pieces_of(loaded: LoadedInstructions, settled_ids: Collection[str]) -> list[Piece]:

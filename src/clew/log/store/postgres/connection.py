@@ -40,6 +40,7 @@ except ImportError as cause:
 PACKAGE = "clew.log.store.postgres"
 LOCK = 0x636C6577  # "clew": the advisory lock that one migrating process holds
 RETRY_S = 0.05
+"""The wait before work is tried again on another connection; chosen by hand."""
 UniqueViolation = psycopg.errors.UniqueViolation
 Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 Rows: TypeAlias = list[tuple[Any, ...]]
