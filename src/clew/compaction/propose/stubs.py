@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from itertools import zip_longest
 from typing import TypeAlias
 
 from clew.compaction.plan import Rung, Shrink
@@ -451,18 +452,20 @@ def left_out(
 ) -> list[Shrink]:
     """Return shrinks that remove the thinking of messages, on top of the given shrinks.
 
-    Removing that of earlier turns is pruning: providers do not read it either.
+    Removing that of earlier turns is pruning: providers do not read it either. A message that has nothing
+    else is shown no more if another one of the agent follows; otherwise a note stays in its place.
     """
     smaller = {shrink.id: shrink for shrink in shrinks}
     linked: set[str] = set()
-    for item in items:
+    for item, following in zip_longest(items, items[1:]):
         linked = linked if item.message.role is Role.ASSISTANT else set()
         linked |= set(_wires_of_items(item.message))
         known = smaller.get(item.id)
         message = _unlinked(known.message if known else item.message, linked)
         if has_thinking(item.message):
             spoken = tuple(part for part in message.parts if not isinstance(part, Thinking))
-            message = replace(message, parts=spoken or (_INSTEAD,))
+            is_followed = following is not None and following.message.role is Role.ASSISTANT
+            message = replace(message, parts=spoken or (() if is_followed else (_INSTEAD,)))
         if message is not (known.message if known else item.message):
             reason, rung = (_EARLIER, Rung.PRUNE) if of_earlier_turns else (_REASON, Rung.TRUNCATE)
             if known:
