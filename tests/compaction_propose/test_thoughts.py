@@ -74,14 +74,31 @@ def test_what_a_reasoning_item_led_to_goes_on_without_the_id_that_asks_for_it():
     call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "read", "arguments": "{}"}
     output = {"type": "function_call_output", "id": "fco_1", "call_id": "c1", "output": "x"}
     view = items(RESPONSES.parse([reasoning, call, output]))
-    note, called = remove_thinking(view, [])
-    assert note.message == spoken("[thinking left out]")
-    written = RESPONSES.render([note.message, called.message, view[2].message])
-    assert written[1:] == [{key: call[key] for key in call if key != "id"}, output]
+    gone, called = remove_thinking(view, [])
+    after = apply(Plan((gone, called), 9, 9, 9, "manual", "asked"), view)
+    written = RESPONSES.render([item.message for item in after])
+    assert written == [{key: call[key] for key in call if key != "id"}, output]
     assert "id" in call
 
 
-def test_of_a_message_of_nothing_but_thought_a_note_is_left():
+def test_messages_of_nothing_but_thought_leave_the_view_and_no_notes():
+    answered = [
+        message for n in range(40) for message in step(f"c{n}", "run", {}, f"report_{n} is ported\n" * 20)
+    ]
+    thinking = [
+        one
+        for message in answered
+        for one in ([Message(Role.ASSISTANT, (THOUGHT,))] if any(message.calls) else []) + [message]
+    ]
+    living = Living(
+        [text_message(Role.USER, "Port them."), *thinking, spoken("Done."), text_message(Role.USER, "Go on.")]
+    )
+    plan = propose(living.situation(3_000))
+    assert "thinking left out" not in " ".join(item.message.text for item in apply(plan, living.view))
+    assert verify(plan, living.evidence(3_000)).accepted
+
+
+def test_of_a_message_of_nothing_but_thought_before_the_user_a_note_is_left():
     view = items([Message(Role.ASSISTANT, (THOUGHT, THOUGHT)), text_message(Role.USER, "Go on.")])
     [gapped, _] = without_thinking(view)
     assert gapped.message.parts == (*spoken("[thinking left out]").parts, Thinking(""))

@@ -148,6 +148,16 @@ def test_an_excerpt_with_its_omissions_marked_is_a_smaller_form():
         assert judged(Shrink("m4", result(within_a_line), "a large output")).accepted
 
 
+def test_only_a_message_of_nothing_but_thinking_is_shown_no_more():
+    assert refusals(judged(Shrink("m4", replace(CODE, parts=()), "long"))) == {
+        "the smaller form is not the same message"
+    }
+    thought = Item("m4b", Message(Role.ASSISTANT, (Thinking("hm " * 200, trust=Trust.ASSISTANT),)))
+    evidence = replace(BARE, view=[*BARE.view, thought], originals=None)
+    gone = Shrink("m4b", replace(thought.message, parts=()), "thinking of an earlier turn")
+    assert not refusals(judged(gone, evidence=evidence))
+
+
 def test_a_smaller_form_may_lack_colours():
     coloured = {
         "m4": result("\x1b[31mclass\x1b[39m Invoice:\n" + "\x1b[2m    total: int = 1250\x1b[22m\n" * 90)

@@ -40,7 +40,9 @@ class Shrink:
     id: str
     """The message's id in the view."""
     message: Message
-    """What is shown instead: same role and call ids, so that calls and results still match."""
+    """What is shown instead: same role and call ids, so that calls and results still match.
+
+    Without parts, nothing is shown: the message had only thinking, and the agent's next one follows it."""
     reason: str
     """For people: ``read again later by m41``."""
     rung: Rung = Rung.PRUNE
@@ -124,7 +126,7 @@ def apply(plan: Plan, view: Sequence[Item]) -> list[Item]:
             after[place] = None
         match operation:
             case Shrink(id=name, message=message):
-                after[mine[0]] = Item(name, message)
+                after[mine[0]] = Item(name, message) if message.parts else None
             case Condense(digest=digest):
                 after[mine[0]] = Item(digest.id, digest_message(digest))
             case Drop():

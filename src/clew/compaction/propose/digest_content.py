@@ -138,7 +138,7 @@ class DigestContent:
         files, turn = task.ledger.artifacts.files, matter.span[max(0, scene.loop - scene.first) :]
         self._tasks = [
             *orders_in(asked, files, turn, matter.gone, scene.source),
-            *said_next(asked, files, matter.gone, scene.source),
+            *said_next(asked, files, matter.gone, scene.source, scene.room * CHARACTERS_PER_TOKEN),
         ]
         self._edits = list(last_edits(task.ledger.artifacts.changed, matter.gone, scene.source))
         self._for_text = task.keep.for_text

@@ -1,8 +1,8 @@
 """Remove thinking blocks from messages, whole: a signed block must not be shortened.
 
 ``without_thinking`` returns messages as if their thinking were removed, to count what that would save;
-``remove_thinking`` returns the operations of a plan that do it. A message that has nothing else becomes
-``[thinking left out]``, since providers accept no empty message.
+``remove_thinking`` returns the operations of a plan that do it. A message that has nothing else is left out
+if the agent's next one follows it, and becomes ``[thinking left out]`` otherwise.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 from clew.compaction.plan import Rung, Shrink
 from clew.message import (
@@ -55,18 +56,20 @@ def remove_thinking(
 ) -> list[Shrink]:
     """Return shrinks that remove the thinking of messages, on top of the given shrinks.
 
-    Removing that of earlier turns is pruning: providers do not read it either.
+    Removing that of earlier turns is pruning: providers do not read it either. A message that has nothing
+    else is shown no more if another one of the agent follows; otherwise a note stays in its place.
     """
     smaller = {shrink.id: shrink for shrink in shrinks}
     linked: set[str] = set()
-    for item in items:
+    for item, following in zip_longest(items, items[1:]):
         linked = linked if item.message.role is Role.ASSISTANT else set()
         linked |= set(_wires_of_items(item.message))
         known = smaller.get(item.id)
         message = _unlinked(known.message if known else item.message, linked)
         if has_thinking(item.message):
             spoken = tuple(part for part in message.parts if not isinstance(part, Thinking))
-            message = replace(message, parts=spoken or (_INSTEAD,))
+            is_followed = following is not None and following.message.role is Role.ASSISTANT
+            message = replace(message, parts=spoken or (() if is_followed else (_INSTEAD,)))
         if message is not (known.message if known else item.message):
             reason, rung = (_EARLIER, Rung.PRUNE) if of_earlier_turns else (_REASON, Rung.TRUNCATE)
             if known:

@@ -162,6 +162,9 @@ def _shrink(case: VerificationContext, shrink: Shrink) -> Iterator[Finding]:
     Arguments are not compared: a stub of a call may say in a field of its own what became of it.
     """
     before, message, after = case.before[shrink.id], _original(case, shrink.id), shrink.message
+    if not after.parts and before.parts and all(map(_is_thought, before.parts)):
+        yield from _missing_in_log(case, shrink.id)
+        return
     if not any(map(_is_thought, after.parts)):  # removed whole, which providers allow
         before, message = _without_thoughts(before), _without_thoughts(message)
     if _frame(before) != _frame(after):

@@ -51,7 +51,9 @@ function growth(line, width, height) {
   const frame = frameOf(width, height, [line.x[0], line.x.at(-1)], top(line));
   const sums = line.x.map(() => 0);
   const layers = line.regions.map((one) => {
-    one.tokens.forEach((tokens, i) => (sums[i] += tokens));
+    one.tokens.forEach((tokens, i) => {
+      sums[i] += tokens;
+    });
     return area(frame, line.x, [...sums], `var(--region-${one.region.replaceAll(" ", "-")}, var(--quiet))`);
   });
   return html`${axes(frame)}${layers.reverse()}
