@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.digest import ORDERS_OPENING
+from clew.compaction.propose.citations import Find, answer_to
 from clew.compaction.propose.edits import edits
 from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.guides import is_guide, lists_tasks, may_guide, order_steps
-from clew.compaction.propose.story import Find, answer_to
 from clew.ledger.artifacts import Artifact
 from clew.message import Cite, Item, ToolCall, Trust, words
 
