@@ -66,11 +66,25 @@ def quoted_spans(text: str, most: int) -> list[tuple[int, int]]:
     lead-in before it if these fit too.
     """
     start, stop = len(text) - len(text.lstrip()), len(text.rstrip())
+    if start >= stop:
+        return []
     if stop - start <= most:
         return [(start, _without_last_steps(text, start, stop))]
     sentences = list(_sentences(text))
-    weights = _weights([text[low:high] for low, high in sentences])
+    # An unquoted code block is between such a sentence and the one before it.
     apart = {i for i in range(1, len(sentences)) if text[sentences[i - 1][1] : sentences[i][0]].strip()}
+    taken = _best_sentences(text, sentences, apart, most)
+    if not taken:  # only one long sentence, or code: quote its beginning
+        cut = text.rfind(" ", start + 1, start + most)
+        return [(start, cut if cut > start else start + most)]
+    return [(sentences[first][0], sentences[last][1]) for first, last in _runs(taken, apart)]
+
+
+def _best_sentences(
+    text: str, sentences: Sequence[tuple[int, int]], apart: Collection[int], most: int
+) -> set[int]:
+    """Return the indices of the sentences with the highest weights that fit."""
+    weights = _weights([text[low:high] for low, high in sentences])
     leads = {i for i, weight in enumerate(weights) if weight == LEAD_IN}
     points = [_POINT.match(text, low) is not None and i not in leads for i, (low, _) in enumerate(sentences)]
     for i in range(1, len(sentences)):  # of a list, the first points: the fourth alone says little
@@ -85,10 +99,7 @@ def quoted_spans(text: str, most: int) -> list[tuple[int, int]]:
                 taken |= group
                 left -= size
                 break
-    if not taken:  # only one long sentence, or code: quote its beginning
-        cut = text.rfind(" ", start + 1, start + most)
-        return [(start, cut if cut > start else start + most)]
-    return [(sentences[first][0], sentences[last][1]) for first, last in _runs(taken, apart)]
+    return taken
 
 
 def _without_last_steps(text: str, start: int, stop: int) -> int:

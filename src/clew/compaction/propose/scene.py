@@ -8,15 +8,8 @@ from functools import cached_property
 from itertools import islice
 
 from clew.compaction.plan import Shrink
-from clew.compaction.propose.file_text import (
-    MOST_MESSAGES,
-    FilePassage,
-    FileTexts,
-    Topics,
-    current_texts,
-    is_plan,
-    passages,
-)
+from clew.compaction.propose.current_text import MOST_MESSAGES, FileTexts, current_texts
+from clew.compaction.propose.file_text import FilePassage, is_plan, passages
 from clew.compaction.propose.focus import FOCUS_SHARE, Focus
 from clew.compaction.propose.guides import guides_in
 from clew.compaction.propose.shrink_context import ExcerptSources, Folds
@@ -39,6 +32,7 @@ from clew.compaction.propose.tail import (
 )
 from clew.compaction.propose.terms import LONGEST_REQUEST, RECENT, mentioned, terms_of
 from clew.compaction.propose.thinking import without_thinking
+from clew.compaction.propose.topics import Topics
 from clew.compaction.task import CompactionTask
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Item, Message, Place, Role, Thinking
