@@ -27,92 +27,6 @@ LEAST_PROSE = 40
 """Characters from which a sentence that only names something may count: a shorter one is mostly a label."""
 LONGEST_READ = 40_000
 """Characters of one text that are searched; agents rarely write more at once."""
-_FINDING = lazy_pattern(
-    r"""(?P<strong>
-      \b(?:(?:key\ finding|conclusion|verdict|lesson|constraint|confirmed|culprit)\b | verified\ that
-        | ruled\ out\b | no\ longer\b | found\ (?:it|out|that)\b | decided\ (?:to|on|against)\b
-        | i\ (?:see|found|understand)\ (?:the\ (?:issue|problem|bug|cause)|that|why)\b)
-    | root\ cause | turns\ out
-    | the\ (?:real\ |actual\ |main\ |core\ )?
-      (?:issue|problem|bug|cause|reason|error|failure|fix)\ (?:is|was|comes)\b
-    | (?:does|did|do|is|are|was)(?:n't|\ not)\s
-      (?:work|working|enough|supported|available|possible|needed|exist)
-    | (?:can'?t|cannot|won't)\ (?:be|work|use)\b
-    ) | (?P<weak>
-      \b(?:because\b | fixed\ (?:by|it|the)\b | fixes\ (?:the|it)\b | works\ (?:now|because|when|only|if)\b
-        | (?:this|which)\ means\b | therefore\b | due\ to\b | missing\b
-        | so\ (?:the|it|we|that)\b.{0,60}\b(?:must|needs?|should|fails?)\b
-        | fail(?:s|ed|ing)?\ (?:because|since|when|with|on|due)\b
-        | all\ (?:\d+\ )?tests?\ (?:now\ )?pass | already\ (?:has|have|exists?|handles?|does|supports?)\b)
-    )""",
-    re.VERBOSE,
-)
-"""Matched against lower-case text: a conclusion or a reason..."""
-_FINDING_WORD = lazy_pattern(
-    r"already|bug|ca(?:use|n'?t|nnot)|con(?:clusion|firmed|straint)|culprit|d(?:ecided|ue)|error"
-    r"|f(?:ail|inding|ix|ound)|issue|l(?:esson|onger)|m(?:eans|issing|ust)|n(?:'t|eed|ot\b)|p(?:ass|roblem)"
-    r"|r(?:eason|uled)|s(?:ee\b|hould)|t(?:herefore|urns)|understand|ver(?:dict|ified)|wo(?:n't|rks)"
-)
-"""...and what each of them contains, as a prefilter: a pattern of plain words is much faster, most of all if
-words with the same first letters are grouped."""
-_FINDING_MARK = CHUNKS.mark_by(lambda chunk: bool(_FINDING_WORD.search(chunk.lower().replace("’", "'"))))
-_NAMES = lazy_pattern(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
-"""A name, a path or a number: details that are hard to find again."""
-_NAMES_MARK = CHUNKS.mark_by(lambda chunk: "`" in chunk or _NAMES.search(chunk) is not None)
-_STEP = lazy_pattern(
-    r"(?:ok(?:ay)?,?\s+|now,?\s+|so,?\s+|first,?\s+|then,?\s+|next,?\s+)*"
-    r"(?:let'?s|let me|i'?ll|i will|i'?m going|i am going|i need to|i should|i have to|maybe i|wait"
-    r"|i'?m \w+ing|i am \w+ing"
-    r"|(?:add|fix|check|implement|look|read|search|test|verify|start)(?:ing)?|run(?:ning)?|commit(?:ting)?"
-    r"|(?:updat|creat|writ|integrat)(?:e|ing))\b"
-)
-"""Matched against lower-case text: openings of sentences that announce a step and state no finding."""
-_HEADING = lazy_pattern(
-    r"\*\*[^*\n]+\*\*[.:]?|now\b(?!.*\b(?:is|are|has|have|works?|pass(?:es)?|fails?)\b).*"
-    r"|tool (?:use|call|result)\b.*|[\"'][\w.-]+[\"']: .*"
-)
-"""Matched against lower-case text: a bold heading, what comes now, a tool call of a log, a line of JSON."""
-_GUESS = lazy_pattern(
-    r"\b(?:maybe|might|perhaps|possibly|probably|likely|presumably|apparently|suspect"
-    r"|i (?:think|guess|assume|wonder)|seems?|appears? to|could be|not sure|unclear"
-    r"|(?:see|check|verify|confirm|determine|find out) (?:if|whether))\b"
-)
-"""Matched against lower-case text: the sentence may be wrong, even if it names a cause..."""
-_FIRM = lazy_pattern(r"\b(?:confirmed|verified|turns out|ruled out|proven|proves)\b")
-"""...unless it says that it was checked."""
-_FRAGMENT = lazy_pattern(
-    r"(?:so |and |but |ah,? |oh,? )*(?:or|because|yes|yeah|no|if (?:i|we|they|the (?:issue|problem|cause)))\b"
-)
-"""Matched against lower-case text: the rest of a thought, or a plan of what would be."""
-_CODE = lazy_pattern(r"[{}\[\]<|]|.*(?:--+>|==+>|::=|[{};]\s*$)|(?:[^`\n]*[{}\[\]<>=;|\\]){4}")
-"""A diagram, a line of JSON or of code outside of quotes."""
-_QUOTED = lazy_pattern(r"`[^`\n]*`")
-_BRACKETS = lazy_pattern(r"\([^()\n]*\)")
-_CUT_OFF = lazy_pattern(r".*(?:\b(?:e\.g|i\.e|etc|vs|cf)\.|\?\W{1,3}|[:,(])")
-"""It ends in an abbreviation, in a question, or in the middle."""
-_REFERS_BACK = lazy_pattern(
-    r"(?:so |and |but |or |ah,? |oh,? |hmm,? |wait,? |actually,? )*(?:it|that|this|they|these|those)\b"
-)
-"""Matched against lower-case text: an opening that says little without the sentence before it."""
-_SENTENCES = lazy_pattern(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
-_MARKS = lazy_pattern(r"(?:\s+|>+|#+(?=\s)|[-–•*+](?=\s)|\d{1,3}[.)](?=\s)|(?i:thoughts?|reasoning):)*")
-
-
-_FAILURE = lazy_pattern(
-    r"\b(?:(?:still|again) (?:fail|crash|broken|hang|time)\w*|fail(?:s|ed|ing)?\b"
-    r"(?!\s+(?:tests? now|over|fast|safe))"
-    r"|failures?\b|crash(?:es|ed)?\b|broke\b|(?:is|are|was) broken|(?:could|can)(?:n't|not| not) "
-    r"(?:reproduce|verify|be|get|make|find|connect|install|build|run|test|fix|finish|complete|confirm)"
-    r"|(?:was|were|am) (?:unable|not able) to"
-    r"|(?:does|do|did)(?:n't| not) (?:work|pass|build|compile|start|complete)"
-    r"|root cause|exit(?:s|ed)?(?: with)?(?: code)? [1-9]|timed out|access ?denied|permission denied)\b"
-)
-"""Matched against lower-case text: what says that something went wrong, or could not be done..."""
-_NO_FAILURE = lazy_pattern(
-    r"\b(?:no|zero|0|without|any|never|if|when|unless|would|no longer|previously|used to) (?:\w+ ){0,3}"
-    r"(?:fail\w*|crash\w*|broken)|\bif\b.{0,60}\bfail|\b0 fail"
-)
-"""...and what says that nothing did, or only what would happen."""
 LONG_REPORT = 400
 """Characters of a text of the agent from which its failures are looked for; a shorter one is rarely cut."""
 _MOST_FAILURES = 12
@@ -227,3 +141,91 @@ def best_findings(findings: list[RankedFinding]) -> list[RankedFinding]:
         return findings
     by_rank = sorted(range(len(findings)), key=lambda i: (findings[i].rank, -i))
     return [findings[i] for i in sorted(by_rank[:MOST_FINDINGS])]
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_FINDING = lazy_pattern(
+    r"""(?P<strong>
+      \b(?:(?:key\ finding|conclusion|verdict|lesson|constraint|confirmed|culprit)\b | verified\ that
+        | ruled\ out\b | no\ longer\b | found\ (?:it|out|that)\b | decided\ (?:to|on|against)\b
+        | i\ (?:see|found|understand)\ (?:the\ (?:issue|problem|bug|cause)|that|why)\b)
+    | root\ cause | turns\ out
+    | the\ (?:real\ |actual\ |main\ |core\ )?
+      (?:issue|problem|bug|cause|reason|error|failure|fix)\ (?:is|was|comes)\b
+    | (?:does|did|do|is|are|was)(?:n't|\ not)\s
+      (?:work|working|enough|supported|available|possible|needed|exist)
+    | (?:can'?t|cannot|won't)\ (?:be|work|use)\b
+    ) | (?P<weak>
+      \b(?:because\b | fixed\ (?:by|it|the)\b | fixes\ (?:the|it)\b | works\ (?:now|because|when|only|if)\b
+        | (?:this|which)\ means\b | therefore\b | due\ to\b | missing\b
+        | so\ (?:the|it|we|that)\b.{0,60}\b(?:must|needs?|should|fails?)\b
+        | fail(?:s|ed|ing)?\ (?:because|since|when|with|on|due)\b
+        | all\ (?:\d+\ )?tests?\ (?:now\ )?pass | already\ (?:has|have|exists?|handles?|does|supports?)\b)
+    )""",
+    re.VERBOSE,
+)
+"""Matched against lower-case text: a conclusion or a reason..."""
+_FINDING_WORD = lazy_pattern(
+    r"already|bug|ca(?:use|n'?t|nnot)|con(?:clusion|firmed|straint)|culprit|d(?:ecided|ue)|error"
+    r"|f(?:ail|inding|ix|ound)|issue|l(?:esson|onger)|m(?:eans|issing|ust)|n(?:'t|eed|ot\b)|p(?:ass|roblem)"
+    r"|r(?:eason|uled)|s(?:ee\b|hould)|t(?:herefore|urns)|understand|ver(?:dict|ified)|wo(?:n't|rks)"
+)
+"""...and what each of them contains, as a prefilter: a pattern of plain words is much faster, most of all if
+words with the same first letters are grouped."""
+_FINDING_MARK = CHUNKS.mark_by(lambda chunk: bool(_FINDING_WORD.search(chunk.lower().replace("’", "'"))))
+_NAMES = lazy_pattern(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
+"""A name, a path or a number: details that are hard to find again."""
+_NAMES_MARK = CHUNKS.mark_by(lambda chunk: "`" in chunk or _NAMES.search(chunk) is not None)
+_STEP = lazy_pattern(
+    r"(?:ok(?:ay)?,?\s+|now,?\s+|so,?\s+|first,?\s+|then,?\s+|next,?\s+)*"
+    r"(?:let'?s|let me|i'?ll|i will|i'?m going|i am going|i need to|i should|i have to|maybe i|wait"
+    r"|i'?m \w+ing|i am \w+ing"
+    r"|(?:add|fix|check|implement|look|read|search|test|verify|start)(?:ing)?|run(?:ning)?|commit(?:ting)?"
+    r"|(?:updat|creat|writ|integrat)(?:e|ing))\b"
+)
+"""Matched against lower-case text: openings of sentences that announce a step and state no finding."""
+_HEADING = lazy_pattern(
+    r"\*\*[^*\n]+\*\*[.:]?|now\b(?!.*\b(?:is|are|has|have|works?|pass(?:es)?|fails?)\b).*"
+    r"|tool (?:use|call|result)\b.*|[\"'][\w.-]+[\"']: .*"
+)
+"""Matched against lower-case text: a bold heading, what comes now, a tool call of a log, a line of JSON."""
+_GUESS = lazy_pattern(
+    r"\b(?:maybe|might|perhaps|possibly|probably|likely|presumably|apparently|suspect"
+    r"|i (?:think|guess|assume|wonder)|seems?|appears? to|could be|not sure|unclear"
+    r"|(?:see|check|verify|confirm|determine|find out) (?:if|whether))\b"
+)
+"""Matched against lower-case text: the sentence may be wrong, even if it names a cause..."""
+_FIRM = lazy_pattern(r"\b(?:confirmed|verified|turns out|ruled out|proven|proves)\b")
+"""...unless it says that it was checked."""
+_FRAGMENT = lazy_pattern(
+    r"(?:so |and |but |ah,? |oh,? )*(?:or|because|yes|yeah|no|if (?:i|we|they|the (?:issue|problem|cause)))\b"
+)
+"""Matched against lower-case text: the rest of a thought, or a plan of what would be."""
+_CODE = lazy_pattern(r"[{}\[\]<|]|.*(?:--+>|==+>|::=|[{};]\s*$)|(?:[^`\n]*[{}\[\]<>=;|\\]){4}")
+"""A diagram, a line of JSON or of code outside of quotes."""
+_QUOTED = lazy_pattern(r"`[^`\n]*`")
+_BRACKETS = lazy_pattern(r"\([^()\n]*\)")
+_CUT_OFF = lazy_pattern(r".*(?:\b(?:e\.g|i\.e|etc|vs|cf)\.|\?\W{1,3}|[:,(])")
+"""It ends in an abbreviation, in a question, or in the middle."""
+_REFERS_BACK = lazy_pattern(
+    r"(?:so |and |but |or |ah,? |oh,? |hmm,? |wait,? |actually,? )*(?:it|that|this|they|these|those)\b"
+)
+"""Matched against lower-case text: an opening that says little without the sentence before it."""
+_SENTENCES = lazy_pattern(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
+_MARKS = lazy_pattern(r"(?:\s+|>+|#+(?=\s)|[-–•*+](?=\s)|\d{1,3}[.)](?=\s)|(?i:thoughts?|reasoning):)*")
+_FAILURE = lazy_pattern(
+    r"\b(?:(?:still|again) (?:fail|crash|broken|hang|time)\w*|fail(?:s|ed|ing)?\b"
+    r"(?!\s+(?:tests? now|over|fast|safe))"
+    r"|failures?\b|crash(?:es|ed)?\b|broke\b|(?:is|are|was) broken|(?:could|can)(?:n't|not| not) "
+    r"(?:reproduce|verify|be|get|make|find|connect|install|build|run|test|fix|finish|complete|confirm)"
+    r"|(?:was|were|am) (?:unable|not able) to"
+    r"|(?:does|do|did)(?:n't| not) (?:work|pass|build|compile|start|complete)"
+    r"|root cause|exit(?:s|ed)?(?: with)?(?: code)? [1-9]|timed out|access ?denied|permission denied)\b"
+)
+"""Matched against lower-case text: what says that something went wrong, or could not be done..."""
+_NO_FAILURE = lazy_pattern(
+    r"\b(?:no|zero|0|without|any|never|if|when|unless|would|no longer|previously|used to) (?:\w+ ){0,3}"
+    r"(?:fail\w*|crash\w*|broken)|\bif\b.{0,60}\bfail|\b0 fail"
+)
+"""...and what says that nothing did, or only what would happen."""

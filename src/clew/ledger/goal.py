@@ -24,38 +24,6 @@ from clew.rules.speech import ASSISTANT, PLAN, USER, Utterance
 
 _LONGEST = 600
 """Characters above which a text always counts as a request; chosen by hand."""
-# Kinds of rules that are not requests, cues of lasting rules, and cues of requests (see ``clew.rules``).
-_RULES = frozenset((Kind.PROHIBITION, Kind.LIMIT, Kind.PREFERENCE, Kind.PERMISSION))
-_LASTING = frozenset(("always", "always_do", "lasting", "policy", "policy_ban"))
-_ASKS = frozenset(("task", "request", "can_you", "asked"))
-_FACT_VERBS = (
-    *("is", "are", "has", "have", "use", "uses", "live", "lives", "run", "runs"),
-    *("belong", "belongs", "contain", "contains", "stand", "stands"),
-)
-_FACT = lazy_pattern(
-    r"(?:fyi\W+)?(?:the|our|my|its?|this|these|we|they)\b[^?:]{0,120}?"
-    rf"\b(?:{'|'.join(_FACT_VERBS)})\b(?!\s+to\b)[^?:]*",
-    re.IGNORECASE,
-)
-_FACT_MARK = CHUNKS.mark_words(_FACT_VERBS)
-_TROUBLE = lazy_pattern(
-    r"\b(?:fail\w*|errors?|bugs?|broken|breaks?|crash\w*|wrong\w*|slow\w*|missing|should|needs?|wants?|must|not|no"
-    r"|typos?|mistakes?|issues?|problems?|outdated|old|stale|flaky|red|open|left|late|too|still|todos?)\b"
-    r"|n[’']t\b",
-    re.IGNORECASE,
-)
-"""Words that turn a stated fact into a problem report, which asks for a fix."""
-_HOOK_OUTPUT = lazy_pattern(
-    r"\W*(?:(?:\w+\W+){0,3}(?:stopped|blocked|denied|rejected)\ by\ (?:(?:an?|the)\ )?(?:\w+\ )?hook\b"
-    r"|(?:\w+\ ){0,2}hook\ (?:feedback|warning|error|message|output|says|returned)\b)",
-    re.IGNORECASE,
-)
-_WANTS = lazy_pattern(
-    r"\?|\b(?:can|could|would)\ (?:you|we)\b|\b(?:please|help|fix|explain|why|how)\b"
-    r"|\bi\ (?:want|need|get|got)\b",
-    re.IGNORECASE,
-)
-"""Words that make pasted hook output part of a request."""
 
 
 def asks_for_nothing(text: str) -> bool:
@@ -123,100 +91,9 @@ class Goal:
     trust: Trust
 
 
-_EMPTY_WORDS = lazy_pattern(
-    r"""\W*+(?:(?>
-    good\ morning|thank\ you|go\ on|go\ ahead|do\ it|do\ that|run\ it|try\ again
-    |commit\ (?:this|it|and\ push|please)
-    |hi|hello|hey|yo|there|claude|everyone|all
-    |yes|yeah|yep|yup|nope|no|okay|ok|k|sure|please|thanks|thank|thx|ty|lgtm
-    |cool|great|good|nice|perfect|awesome|done
-    |continue|go|proceed|retry|again|ping|test|commit|push
-    )\b\W*+)++""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Greetings, thanks, and words that only continue the work."""
-_FIRST_WORD = lazy_pattern(r"\W*(\w+)")
-# What may precede a request: "Great, thanks. Now …".
-_OPENERS = (
-    r"^\W*(?:(?:ok(?:ay)?|great|perfect|cool|good|nice|alright|thanks|thank\ you|yes|so|and|done)\b[\s,.!]*)*"
-)
-_CHANGE = lazy_pattern(
-    _OPENERS
-    + r"""(?:
-      (?:now|next)\b[\s,]+
-      (?:let[’']?s|please|we|can\ (?:you|we)|could\ you|i(?:[’']d|\ want|\ need|\ would)|implement|add|fix|do
-        |write|create|build|make|update|refactor|move|start|work|look|run|review|test|check|the\ next)\b
-    | (?:new|next|different|another|separate)[ ]
-      (?:task|topic|issue|problem|feature|goal|thing|question|request)\b
-    | let[’']?s\ (?:now\ )?
-      (?:move\ on|switch\ (?:to|gears)|turn\ to|start\ (?:on|with|over)|go\ on\ to|work\ on|shift)\b
-    | (?:forget|scrap|drop|abandon|ignore)[ ]
-      (?:that|this|all\ (?:that|of)|it|about|the\ (?:previous|last|earlier))\b
-    | (?:actually|wait|no|hold\ on|change\ of\ plans?)\b[,.!\s-]+
-      (?:let[’']?s|instead|forget|i\ (?:want|need)|we\ (?:should|need)|do)\b
-    | instead\b(?!\ of)
-    | moving\ on\b
-    | (?:switch|change)\ (?:of\ )?(?:topic|plan|direction)
-    )""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""The user turns to something else: "now let's…", "new task", "forget that", "instead…"."""
-_REQUEST = lazy_pattern(
-    _OPENERS
-    + r"""(?:(?:now|also|then|please|next)\b[\s,]*)*
-    (?: (?:can|could|would)\ (?:you|we)\b | i(?:[’']d\ like|\ want|\ need|\ would\ like)\b
-      | we\ (?:need|should|want|must)\b | let[’']?s\b
-      | (?:implement|add|fix|write|create|build|make|update|refactor|move|rename|remove|delete|design|document
-          |investigate|analy[sz]e|review|port|migrate|convert|optimi[sz]e|improve|replace|extract|set\ up|help
-          |find|debug|redesign|change)\b )""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""A request for work: "can you…", "I want…", "add…", "fix…"."""
-_OPENING_WORDS = "ok okay great perfect cool good nice alright thanks thank yes so and done"
-_CHANGE_WORDS = frozenset(
-    f"""{_OPENING_WORDS}
-    now next new different another separate let lets forget scrap drop abandon ignore actually wait no hold
-    change instead moving switch
-    """.split()
-)
-"""First words of ``_CHANGE``, as a prefilter."""
-_REQUEST_WORDS = frozenset(
-    f"""{_OPENING_WORDS}
-    now also then please next can could would i we let lets implement add fix write create build make update
-    refactor move rename remove delete design document investigate analyse analyze review port migrate convert
-    optimise optimize improve replace extract set help find debug redesign change
-    """.split()
-)
-"""First words of ``_REQUEST``, as a prefilter."""
-_DONE = lazy_pattern(
-    r"\b(?:done|completed?|finished|implemented|fixed|all (?:tests|checks) pass\w*|committed|pushed|merged"
-    r"|created|updated|summary|successfully|ready)\b"
-)
-"""Matched against lower-case text: case-insensitive matching is several times slower."""
-_DONE_WORDS = Phrases(
-    (
-        "done complete completed finished implemented fixed all committed pushed merged created updated"
-        " summary successfully ready",
-    )
-)
-_ASIDE = lazy_pattern(
-    r"\b(?:explain|check|look\s+(?:at|once|again)|list|show|tell|give|print|again|confirm|clarify|discuss"
-    r"|why|what|how)\b",
-    re.IGNORECASE,
-)
-"""Requests to be shown something do not change the goal."""
-_WITHDRAWN = lazy_pattern(
-    r"""\W*(?:(?:ok(?:ay)?|actually|no|wait|sorry|oh|hm+)\b\W*)*
-    (?:never\ ?mind|forget\ (?:it|that|about\ (?:it|that))
-      |(?:scrap|cancel|drop)\ (?:it|that)|don[’']?t\ bother)
-    (?:\W+(?:for\ now|then|please|thanks|thank\ you|sorry))*\W*""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Words that withdraw the last request and ask for nothing instead."""
 # Limits chosen by hand, in characters unless they count words.
 _LONGEST_WITHDRAWAL = 80
 _OPENING = 60  # where a request says that it only wants to be shown something
-_WORD = lazy_pattern(r"[^\W\d_]{4,}")
 _NEW_TASK_WORDS = 5  # content words below which a request is taken for a detail of the current task
 _FAMILIAR = 0.34
 """Share of a request's words also in the current goal, from which on it is about the same thing; chosen by
@@ -325,10 +202,6 @@ def asks_nothing_new(text: str) -> bool:
     return bool(_EMPTY_WORDS.fullmatch(text[:LONGEST_QUOTE])) or not _WORD.search(text)
 
 
-_COMMAND = lazy_pattern(r"/[a-z][\w:-]*")
-_CLEARS = lazy_pattern(r"/(?:clear|new|reset)\b")
-
-
 def is_command(text: str) -> bool:
     """Return True if a text is a command to the harness, such as ``/undo``, without arguments."""
     return text.startswith("/") and _COMMAND.fullmatch(text.strip()) is not None
@@ -349,3 +222,132 @@ def _quoted(text: str) -> tuple[int, int]:
         if cut > start + LONGEST_QUOTE // 4:
             return start, cut
     return start, start + LONGEST_QUOTE
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+# Kinds of rules that are not requests, cues of lasting rules, and cues of requests (see ``clew.rules``).
+_RULES = frozenset((Kind.PROHIBITION, Kind.LIMIT, Kind.PREFERENCE, Kind.PERMISSION))
+_LASTING = frozenset(("always", "always_do", "lasting", "policy", "policy_ban"))
+_ASKS = frozenset(("task", "request", "can_you", "asked"))
+_FACT_VERBS = (
+    *("is", "are", "has", "have", "use", "uses", "live", "lives", "run", "runs"),
+    *("belong", "belongs", "contain", "contains", "stand", "stands"),
+)
+_FACT = lazy_pattern(
+    r"(?:fyi\W+)?(?:the|our|my|its?|this|these|we|they)\b[^?:]{0,120}?"
+    rf"\b(?:{'|'.join(_FACT_VERBS)})\b(?!\s+to\b)[^?:]*",
+    re.IGNORECASE,
+)
+_FACT_MARK = CHUNKS.mark_words(_FACT_VERBS)
+_TROUBLE = lazy_pattern(
+    r"\b(?:fail\w*|errors?|bugs?|broken|breaks?|crash\w*|wrong\w*|slow\w*|missing|should|needs?|wants?|must|not|no"
+    r"|typos?|mistakes?|issues?|problems?|outdated|old|stale|flaky|red|open|left|late|too|still|todos?)\b"
+    r"|n[’']t\b",
+    re.IGNORECASE,
+)
+"""Words that turn a stated fact into a problem report, which asks for a fix."""
+_HOOK_OUTPUT = lazy_pattern(
+    r"\W*(?:(?:\w+\W+){0,3}(?:stopped|blocked|denied|rejected)\ by\ (?:(?:an?|the)\ )?(?:\w+\ )?hook\b"
+    r"|(?:\w+\ ){0,2}hook\ (?:feedback|warning|error|message|output|says|returned)\b)",
+    re.IGNORECASE,
+)
+_WANTS = lazy_pattern(
+    r"\?|\b(?:can|could|would)\ (?:you|we)\b|\b(?:please|help|fix|explain|why|how)\b"
+    r"|\bi\ (?:want|need|get|got)\b",
+    re.IGNORECASE,
+)
+"""Words that make pasted hook output part of a request."""
+_EMPTY_WORDS = lazy_pattern(
+    r"""\W*+(?:(?>
+    good\ morning|thank\ you|go\ on|go\ ahead|do\ it|do\ that|run\ it|try\ again
+    |commit\ (?:this|it|and\ push|please)
+    |hi|hello|hey|yo|there|claude|everyone|all
+    |yes|yeah|yep|yup|nope|no|okay|ok|k|sure|please|thanks|thank|thx|ty|lgtm
+    |cool|great|good|nice|perfect|awesome|done
+    |continue|go|proceed|retry|again|ping|test|commit|push
+    )\b\W*+)++""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Greetings, thanks, and words that only continue the work."""
+_FIRST_WORD = lazy_pattern(r"\W*(\w+)")
+# What may precede a request: "Great, thanks. Now …".
+_OPENERS = (
+    r"^\W*(?:(?:ok(?:ay)?|great|perfect|cool|good|nice|alright|thanks|thank\ you|yes|so|and|done)\b[\s,.!]*)*"
+)
+_CHANGE = lazy_pattern(
+    _OPENERS
+    + r"""(?:
+      (?:now|next)\b[\s,]+
+      (?:let[’']?s|please|we|can\ (?:you|we)|could\ you|i(?:[’']d|\ want|\ need|\ would)|implement|add|fix|do
+        |write|create|build|make|update|refactor|move|start|work|look|run|review|test|check|the\ next)\b
+    | (?:new|next|different|another|separate)[ ]
+      (?:task|topic|issue|problem|feature|goal|thing|question|request)\b
+    | let[’']?s\ (?:now\ )?
+      (?:move\ on|switch\ (?:to|gears)|turn\ to|start\ (?:on|with|over)|go\ on\ to|work\ on|shift)\b
+    | (?:forget|scrap|drop|abandon|ignore)[ ]
+      (?:that|this|all\ (?:that|of)|it|about|the\ (?:previous|last|earlier))\b
+    | (?:actually|wait|no|hold\ on|change\ of\ plans?)\b[,.!\s-]+
+      (?:let[’']?s|instead|forget|i\ (?:want|need)|we\ (?:should|need)|do)\b
+    | instead\b(?!\ of)
+    | moving\ on\b
+    | (?:switch|change)\ (?:of\ )?(?:topic|plan|direction)
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""The user turns to something else: "now let's…", "new task", "forget that", "instead…"."""
+_REQUEST = lazy_pattern(
+    _OPENERS
+    + r"""(?:(?:now|also|then|please|next)\b[\s,]*)*
+    (?: (?:can|could|would)\ (?:you|we)\b | i(?:[’']d\ like|\ want|\ need|\ would\ like)\b
+      | we\ (?:need|should|want|must)\b | let[’']?s\b
+      | (?:implement|add|fix|write|create|build|make|update|refactor|move|rename|remove|delete|design|document
+          |investigate|analy[sz]e|review|port|migrate|convert|optimi[sz]e|improve|replace|extract|set\ up|help
+          |find|debug|redesign|change)\b )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A request for work: "can you…", "I want…", "add…", "fix…"."""
+_OPENING_WORDS = "ok okay great perfect cool good nice alright thanks thank yes so and done"
+_CHANGE_WORDS = frozenset(
+    f"""{_OPENING_WORDS}
+    now next new different another separate let lets forget scrap drop abandon ignore actually wait no hold
+    change instead moving switch
+    """.split()
+)
+"""First words of ``_CHANGE``, as a prefilter."""
+_REQUEST_WORDS = frozenset(
+    f"""{_OPENING_WORDS}
+    now also then please next can could would i we let lets implement add fix write create build make update
+    refactor move rename remove delete design document investigate analyse analyze review port migrate convert
+    optimise optimize improve replace extract set help find debug redesign change
+    """.split()
+)
+"""First words of ``_REQUEST``, as a prefilter."""
+_DONE = lazy_pattern(
+    r"\b(?:done|completed?|finished|implemented|fixed|all (?:tests|checks) pass\w*|committed|pushed|merged"
+    r"|created|updated|summary|successfully|ready)\b"
+)
+"""Matched against lower-case text: case-insensitive matching is several times slower."""
+_DONE_WORDS = Phrases(
+    (
+        "done complete completed finished implemented fixed all committed pushed merged created updated"
+        " summary successfully ready",
+    )
+)
+_ASIDE = lazy_pattern(
+    r"\b(?:explain|check|look\s+(?:at|once|again)|list|show|tell|give|print|again|confirm|clarify|discuss"
+    r"|why|what|how)\b",
+    re.IGNORECASE,
+)
+"""Requests to be shown something do not change the goal."""
+_WITHDRAWN = lazy_pattern(
+    r"""\W*(?:(?:ok(?:ay)?|actually|no|wait|sorry|oh|hm+)\b\W*)*
+    (?:never\ ?mind|forget\ (?:it|that|about\ (?:it|that))
+      |(?:scrap|cancel|drop)\ (?:it|that)|don[’']?t\ bother)
+    (?:\W+(?:for\ now|then|please|thanks|thank\ you|sorry))*\W*""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Words that withdraw the last request and ask for nothing instead."""
+_WORD = lazy_pattern(r"[^\W\d_]{4,}")
+_COMMAND = lazy_pattern(r"/[a-z][\w:-]*")
+_CLEARS = lazy_pattern(r"/(?:clear|new|reset)\b")

@@ -25,44 +25,10 @@ _LONGEST_ANSWER = 300
 """Characters of a text above which it answers a question or, without a call, is what was asked for..."""
 _LONGEST_VAGUE = 120
 """...and up to which one that names no part says only that work is done; both chosen by hand."""
-_ASKS_SOMETHING = lazy_pattern(
-    r"\W*(?:(?:and|so|also|but)\W+)?(?:what|which|who|whose|when|where|why|how|is|are|was|were|do|does|did|can|could"
-    r"|will|would|should|has|have)\b(?!.*\b(?:some|any)thing\b)(?!.*\bthat\ sound)"
-    r"(?!\W+you\W+(?:please\W+)?(?:help|assist)(?:\W+(?:me|us|out|with|this|that|it|these|those))*\W*\Z)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A question that a report answers or leaves out; not "How does that sound?" or "Can you help with that?"."""
 _FEWEST_COVERED, _COVERED = 5, 0.6
 """Words of a part, and the share of them that a report names, from which it speaks of the part; as above."""
 _MOST_READ = 8_000
 """Characters of one call's arguments that are read for what it works on; chosen by hand."""
-_SPEAKS_OF_ALL = AnyCasePattern(
-    r"\b(?:both|everything(?!\ else)|all\ (?:of\ )?(?:them|it|this|that|these|those|\d+|two|three|four|five)"
-    r"|(?:all|everything)\ (?:that\ )?you\ (?:requested|asked|described|wanted))\b"
-)
-_UNFINISHED = AnyCasePattern(
-    r"""\b(?:not\ (?:yet|done|implemented|started|finished|included|touched|covered|part\ of)
-      |n[’']t\ (?:yet|been)|(?:have|has|had|did|do|does)(?:n[’']t|\ not)|remains?|remaining|todo|to\ do
-      |pending|still\ (?:to|needs?|open|missing|left)|skipped|left\ out|leaving\ out|comes?\ (?:next|later)
-      |(?:is|are)\ (?:next|missing|left)|later|tomorrow|next\ (?:step|up)|unfinished|incomplete
-      |out\ of\ scope|i[’']ll|i\ will|we[’']ll|we\ will|ready\ (?:for|to)|proceed(?:ing)?\ (?:to|with))\b""",
-    re.VERBOSE,
-)
-"""A sentence that says of its subject that it is not done."""
-_CLAUSE_END = lazy_pattern(r";\s|,?\s(?:but|while|whereas|although|though)\s", re.IGNORECASE)
-"""Where a sentence goes on to speak of something else: "login works, but logout is not done"."""
-_EXCEPT = AnyCasePattern(
-    r"""\b(?:all|both|everything)\b[^.;:!?\n]{0,80}\b
-    (?:except(?:\ for)?|apart\ from|aside\ from|other\ than|with\ the\ exception\ of)
-    \ (?!(?:at|by|during|from|if|in|on|that|to|under|when|where|while|with)\b)([^.;:!?\n]{1,120})""",
-    re.VERBOSE,
-)
-"""What a report on everything leaves out."""
-_PURPOSE = lazy_pattern(
-    r"\b(?:so\ (?:that|we|it|the|they)|because|in\ order\ to|since|which)\b", re.IGNORECASE
-)
-"""Where the reason for a step begins."""
-_LOOKING_CALLS = frozenset((ActionKind.READ, ActionKind.SEARCH, ActionKind.FETCH))
 
 
 def work_of(calls: Iterable[Asked]) -> tuple[frozenset[str], frozenset[str]]:
@@ -183,3 +149,41 @@ def _kinds_named(
     """Return the kinds of the parts of which a word of their own is named, verbs of work aside."""
     pairs = zip(parts, own, strict=True)
     return {part.kind for part, words in pairs if not named.isdisjoint(words - verbs_of_work())}
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_ASKS_SOMETHING = lazy_pattern(
+    r"\W*(?:(?:and|so|also|but)\W+)?(?:what|which|who|whose|when|where|why|how|is|are|was|were|do|does|did|can|could"
+    r"|will|would|should|has|have)\b(?!.*\b(?:some|any)thing\b)(?!.*\bthat\ sound)"
+    r"(?!\W+you\W+(?:please\W+)?(?:help|assist)(?:\W+(?:me|us|out|with|this|that|it|these|those))*\W*\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A question that a report answers or leaves out; not "How does that sound?" or "Can you help with that?"."""
+_SPEAKS_OF_ALL = AnyCasePattern(
+    r"\b(?:both|everything(?!\ else)|all\ (?:of\ )?(?:them|it|this|that|these|those|\d+|two|three|four|five)"
+    r"|(?:all|everything)\ (?:that\ )?you\ (?:requested|asked|described|wanted))\b"
+)
+_UNFINISHED = AnyCasePattern(
+    r"""\b(?:not\ (?:yet|done|implemented|started|finished|included|touched|covered|part\ of)
+      |n[’']t\ (?:yet|been)|(?:have|has|had|did|do|does)(?:n[’']t|\ not)|remains?|remaining|todo|to\ do
+      |pending|still\ (?:to|needs?|open|missing|left)|skipped|left\ out|leaving\ out|comes?\ (?:next|later)
+      |(?:is|are)\ (?:next|missing|left)|later|tomorrow|next\ (?:step|up)|unfinished|incomplete
+      |out\ of\ scope|i[’']ll|i\ will|we[’']ll|we\ will|ready\ (?:for|to)|proceed(?:ing)?\ (?:to|with))\b""",
+    re.VERBOSE,
+)
+"""A sentence that says of its subject that it is not done."""
+_CLAUSE_END = lazy_pattern(r";\s|,?\s(?:but|while|whereas|although|though)\s", re.IGNORECASE)
+"""Where a sentence goes on to speak of something else: "login works, but logout is not done"."""
+_EXCEPT = AnyCasePattern(
+    r"""\b(?:all|both|everything)\b[^.;:!?\n]{0,80}\b
+    (?:except(?:\ for)?|apart\ from|aside\ from|other\ than|with\ the\ exception\ of)
+    \ (?!(?:at|by|during|from|if|in|on|that|to|under|when|where|while|with)\b)([^.;:!?\n]{1,120})""",
+    re.VERBOSE,
+)
+"""What a report on everything leaves out."""
+_PURPOSE = lazy_pattern(
+    r"\b(?:so\ (?:that|we|it|the|they)|because|in\ order\ to|since|which)\b", re.IGNORECASE
+)
+"""Where the reason for a step begins."""
+_LOOKING_CALLS = frozenset((ActionKind.READ, ActionKind.SEARCH, ActionKind.FETCH))

@@ -32,131 +32,6 @@ _LONGEST_NAME = 200
 """Characters of a request behind the beginning of a message that may be a name without a verb..."""
 _MOST_WORDS = 6
 """...and words of one behind a semicolon; both chosen by hand."""
-_MAKES = (
-    "add|archive|book|build|bump|cancel|clean\\ up|commit|configure|convert|create|delete|deploy|disable"
-    "|document|draft|email|enable|exchange|export|extend|extract|fix|generate|implement|import|install"
-    "|integrate|merge|migrate|move|notify|optimi[sz]e|order|port|publish|push|redesign|refactor|refund"
-    "|release|remove|rename|replace|reset|restore|revert|rewrite|roll\\ back|rotate|schedule|send|set\\ up"
-    "|simplify|speed\\ up|split|tidy|translate|update|upgrade|upload|write"
-)
-"""Verbs of work whose result a report names..."""
-_LOOKS = (
-    "analy[sz]e|check|compare|describe|explain|find\\ out|inspect|investigate|list|review|summari[sz]e|test"
-)
-"""...and of looking, for which reading a file may be all of the work."""
-_VERB = rf"(?:{_MAKES}|{_LOOKS})"
-_OPENER = (
-    r"(?:(?:also|and|then|finally|lastly|next|now|first(?:ly)?|second(?:ly)?|third(?:ly)?|please|after\ that"
-    r"|afterwards|additionally|ok(?:ay)?|great|thanks|so|just|\d{1,2}[.)])\b[\s,:]*)*"
-)
-_POLITE = (
-    r"(?:(?:can|could|would|will)\ (?:you|we)|i(?:[’']d\ like|\ want|\ need|\ would\ like)\ (?:you\ )?to"
-    r"|(?:we|you)\ (?:also\ )?(?:need\ to|should|must|have\ to)|let[’']?s)\s"
-)
-_ADVERBS = r"(?:also\ |please\ |then\ |now\ |just\ )*"
-_ASKS = lazy_pattern(rf"{_OPENER}(?:{_POLITE})?{_ADVERBS}{_VERB}\b", re.IGNORECASE)
-"""The opening of a sentence that asks for work."""
-_PLEASE = lazy_pattern(
-    r"""(?:(?:also|and|then|finally|next|now|so|ok(?:ay)?)\b[\s,]*)*please\s+(?:also\s+)?
-    (?!(?:do\ not|don|never|note|see|ensure|make\ sure|keep|use|remember|let|confirm|be|read|look|have|give
-      |tell)\b)
-    [^\W\d_]{3,}\s+\w""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""One that asks for it with a verb of any kind; "please note" and "please use" say how."""
-_JOINT = lazy_pattern(
-    rf"""(?:[,;]\s*|\s+)(?:(?:and\s+)?then|(?:and|but)\s+also|after\ that,?|(?:and\s+)?finally,?)\s+
-      (?=(?:please\s+|also\s+)*{_VERB}\s|(?:the(?:\s[\w./-]+){{1,3}}|[\w./-]+)\W*\Z)
-    | (?:,\s*(?:and\s+)?|\s+and\s+)(?=(?:please\s+|also\s+)*{_VERB}\s)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""What joins two requests in one sentence; "then" may come without a verb: "implement login, then logout"."""
-_DETERMINER = (
-    r"(?:the|an?|my|our|your|its|their|all|both|each|every|this|these|those|some|any|another|two|three|four)"
-)
-_VERB_OF_ANY_KIND = lazy_pattern(
-    rf"""{_OPENER}(?P<polite>{_POLITE})?{_ADVERBS}(?P<verb>{_VERB}|[^\W\d_]{{3,}})\b
-    (?:\s+(?:up|out|off|down|over|back))?\s+(?=(?P<determiner>{_DETERMINER}\s)?)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_NO_VERB = lazy_pattern(
-    r"\w*(?:ed|ing|ly|day|ss|us|is)|maybe|perhaps|tomorrow|tonight|once|given|note|see|imagine|consider|assume"
-    r"|suppose|got|saw|found|made|had|them|their|same|such|only|even|like|what|whether|while|until|now",
-    re.IGNORECASE,
-)
-"""Words before "the" or "a" that ask for nothing."""
-_TOGETHER = lazy_pattern(
-    r"(?:compare|merge|combine|join|swap|exchange|mix|connect|link|integrate|sync|match|diff|reconcile"
-    r"|make|keep|let|have|be|choose|decide|pick|use|ensure|follow|consider|respect|maintain|remember)\b",
-    re.IGNORECASE,
-)
-"""Verbs whose objects are one piece of work, or which say how to work."""
-_NO_NAME = (
-    rf"(?!(?:{_DETERMINER}|and|or|nor|to|for|in|on|of|with|without|from|by|at|as|into|onto|about|between|than"
-    r"|that|which|who|what|how|why|whether|so|if|when|where|because|since|then|but|not|no|it|them|they|he|she"
-    r"|you|we|i|me|us|is|are|was|were|be|been|has|have|does|do|did|will|would|can|could|should|must|please|also"
-    r"|using|via|per|after|before|again)\b)"
-)
-_NAME_WORD = rf"{_NO_NAME}[\w`@#$\"][\w`./@#$'’\"-]*"
-_NAME = rf"(?:{_DETERMINER}\s+)?(?:{_NAME_WORD}\s+){{0,3}}{_NAME_WORD}"
-_BEFORE_LAST = r"(?:\band|&|\bplus|\bas\ well\ as|\balong\ with)\s+(?:also\s+)?"
-_OBJECTS = lazy_pattern(
-    rf"""{_NAME}(?:\s*,\s*{_NAME})*\s*,?\s*{_BEFORE_LAST}{_NAME}
-    (?=\W*\Z|[.,;:!?)]+(?:\s|\Z)
-      |\s+(?:for|in|to|on|of|with|from|by|at|so|that|which|before|after|as|using|via|please|too)\b)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Names in a row, such as "the docs, changelog and version"."""
-_IN_A_ROW = lazy_pattern(r"\ (?:and|plus|as\ well\ as|along\ with)\ |&")
-"""What stands before the last of them."""
-_ONE_NAME = lazy_pattern(rf"{_DETERMINER}\s+\S+", re.IGNORECASE)
-_NEEDS_ANOTHER = lazy_pattern(rf"(?!the\s){_DETERMINER}\s", re.IGNORECASE)
-"""A determiner that the last name of a row has too: "a flight and a hotel", not "a bug and move on"."""
-_HAS_DETERMINER = lazy_pattern(rf"{_DETERMINER}\s", re.IGNORECASE)
-_BETWEEN_OBJECTS = lazy_pattern(
-    r"(?:\s*,\s*|\s+)(?:(?:and|plus|as\ well\ as|along\ with)\s+(?:also\s+)?|&\s*)|\s*,\s*", re.IGNORECASE
-)
-_LAST_JOINT = lazy_pattern(r"(?:[\s,;(]|\b(?:and|then|plus)\b)*\Z", re.IGNORECASE)
-_BEGINS_WITH_VERB = lazy_pattern(rf"(?:please\s+|also\s+)*{_VERB}\b", re.IGNORECASE)
-_ONE_OF = lazy_pattern(r"(?<![\w.(])\(?(\d{1,2}|[a-h])(?:\)|(?<=\d)\.)[ \t]+(?=[^\W\d_])", re.IGNORECASE)
-"""A number or letter before a part, anywhere in a line."""
-_LISTS_WORK = lazy_pattern(
-    rf"""(?!.*\b(?:example|e\.g|such\ as)\b)
-    (?:{_OPENER}(?:{_POLITE})?{_ADVERBS}(?:{_MAKES}|do(?!\ not)|handle|work\ on|take\ care\ of|get)
-      (?=\W*\Z|\s+(?:{_DETERMINER}|following|\(?[1a][.)])\b|\W*\()
-    | (?:\w+\W+){{0,4}}?(?:to-?dos?|tasks?)\W*\Z | please\W*\Z
-    | {_OPENER}(?:\d+|two|three|four|five|six|some|several|a\ few|a\ couple\ of)\ (?:more\ |other\ )?things
-      (?:\ to\ (?:do|fix|change))?(?:,?\ please)?\W*\Z)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""A line above a list of work..."""
-_NAMES_WORK = lazy_pattern(
-    r"\b(?:things|tasks|to-?dos?|requests|changes|steps|points|problems|issues|bugs)\b[^.!?]{0,30}:\Z",
-    re.IGNORECASE,
-)
-"""...and words before the first of several numbers in a line."""
-_STATES = lazy_pattern(
-    r"\b(?:is|are|was|were|has|have|had|does|did|will|can|should|must|it|this|that|they|i|we|you|there|see)\b"
-    r"|n[’']t\b",
-    re.IGNORECASE,
-)
-_IS_REPLY = lazy_pattern(
-    r"(?:i|we|it|that|this|yes|yeah|yup|no|nope|ok|okay|sure|option|neither)\b", re.IGNORECASE
-)
-"""How a numbered answer begins."""
-_JOINT_MARK = CHUNKS.mark_words(
-    (
-        *(verb.partition("\\")[0] for verb in re.sub(r"\w+\[sz\]e", "", f"{_MAKES}|{_LOOKS}").split("|")),
-        *("analyse", "analyze", "optimise", "optimize", "summarise", "summarize"),
-        *("then", "also", "after", "finally"),
-    )
-)
-"""Words of which each of them has one, as a prefilter."""
-_SIGNS = ("&", ")", "1. ")
-_JOINT_SIGN = lazy_pattern(r"&|\d[.)]\s|\b[a-h]\)\s", re.IGNORECASE)
-_ENDS_WITHIN = lazy_pattern(r"[.!?…;][^\w\s]*+\s\W*+\w|[\r\n。！？；]")
-"""The end of a sentence before the end of a text."""
-_LOOKING = lazy_pattern(rf"\W*(?:\w+\W+){{0,3}}?(?:{_LOOKS})\b", re.IGNORECASE)
 
 
 @cache
@@ -460,3 +335,132 @@ def _asks_with_any_verb(text: str) -> bool:
     if opening is None or is_function_word(opening["verb"].lower()) or _NO_VERB.fullmatch(opening["verb"]):
         return False
     return opening["determiner"] is not None
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_MAKES = (
+    "add|archive|book|build|bump|cancel|clean\\ up|commit|configure|convert|create|delete|deploy|disable"
+    "|document|draft|email|enable|exchange|export|extend|extract|fix|generate|implement|import|install"
+    "|integrate|merge|migrate|move|notify|optimi[sz]e|order|port|publish|push|redesign|refactor|refund"
+    "|release|remove|rename|replace|reset|restore|revert|rewrite|roll\\ back|rotate|schedule|send|set\\ up"
+    "|simplify|speed\\ up|split|tidy|translate|update|upgrade|upload|write"
+)
+"""Verbs of work whose result a report names..."""
+_LOOKS = (
+    "analy[sz]e|check|compare|describe|explain|find\\ out|inspect|investigate|list|review|summari[sz]e|test"
+)
+"""...and of looking, for which reading a file may be all of the work."""
+_VERB = rf"(?:{_MAKES}|{_LOOKS})"
+_OPENER = (
+    r"(?:(?:also|and|then|finally|lastly|next|now|first(?:ly)?|second(?:ly)?|third(?:ly)?|please|after\ that"
+    r"|afterwards|additionally|ok(?:ay)?|great|thanks|so|just|\d{1,2}[.)])\b[\s,:]*)*"
+)
+_POLITE = (
+    r"(?:(?:can|could|would|will)\ (?:you|we)|i(?:[’']d\ like|\ want|\ need|\ would\ like)\ (?:you\ )?to"
+    r"|(?:we|you)\ (?:also\ )?(?:need\ to|should|must|have\ to)|let[’']?s)\s"
+)
+_ADVERBS = r"(?:also\ |please\ |then\ |now\ |just\ )*"
+_ASKS = lazy_pattern(rf"{_OPENER}(?:{_POLITE})?{_ADVERBS}{_VERB}\b", re.IGNORECASE)
+"""The opening of a sentence that asks for work."""
+_PLEASE = lazy_pattern(
+    r"""(?:(?:also|and|then|finally|next|now|so|ok(?:ay)?)\b[\s,]*)*please\s+(?:also\s+)?
+    (?!(?:do\ not|don|never|note|see|ensure|make\ sure|keep|use|remember|let|confirm|be|read|look|have|give
+      |tell)\b)
+    [^\W\d_]{3,}\s+\w""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""One that asks for it with a verb of any kind; "please note" and "please use" say how."""
+_JOINT = lazy_pattern(
+    rf"""(?:[,;]\s*|\s+)(?:(?:and\s+)?then|(?:and|but)\s+also|after\ that,?|(?:and\s+)?finally,?)\s+
+      (?=(?:please\s+|also\s+)*{_VERB}\s|(?:the(?:\s[\w./-]+){{1,3}}|[\w./-]+)\W*\Z)
+    | (?:,\s*(?:and\s+)?|\s+and\s+)(?=(?:please\s+|also\s+)*{_VERB}\s)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""What joins two requests in one sentence; "then" may come without a verb: "implement login, then logout"."""
+_DETERMINER = (
+    r"(?:the|an?|my|our|your|its|their|all|both|each|every|this|these|those|some|any|another|two|three|four)"
+)
+_VERB_OF_ANY_KIND = lazy_pattern(
+    rf"""{_OPENER}(?P<polite>{_POLITE})?{_ADVERBS}(?P<verb>{_VERB}|[^\W\d_]{{3,}})\b
+    (?:\s+(?:up|out|off|down|over|back))?\s+(?=(?P<determiner>{_DETERMINER}\s)?)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_NO_VERB = lazy_pattern(
+    r"\w*(?:ed|ing|ly|day|ss|us|is)|maybe|perhaps|tomorrow|tonight|once|given|note|see|imagine|consider|assume"
+    r"|suppose|got|saw|found|made|had|them|their|same|such|only|even|like|what|whether|while|until|now",
+    re.IGNORECASE,
+)
+"""Words before "the" or "a" that ask for nothing."""
+_TOGETHER = lazy_pattern(
+    r"(?:compare|merge|combine|join|swap|exchange|mix|connect|link|integrate|sync|match|diff|reconcile"
+    r"|make|keep|let|have|be|choose|decide|pick|use|ensure|follow|consider|respect|maintain|remember)\b",
+    re.IGNORECASE,
+)
+"""Verbs whose objects are one piece of work, or which say how to work."""
+_NO_NAME = (
+    rf"(?!(?:{_DETERMINER}|and|or|nor|to|for|in|on|of|with|without|from|by|at|as|into|onto|about|between|than"
+    r"|that|which|who|what|how|why|whether|so|if|when|where|because|since|then|but|not|no|it|them|they|he|she"
+    r"|you|we|i|me|us|is|are|was|were|be|been|has|have|does|do|did|will|would|can|could|should|must|please|also"
+    r"|using|via|per|after|before|again)\b)"
+)
+_NAME_WORD = rf"{_NO_NAME}[\w`@#$\"][\w`./@#$'’\"-]*"
+_NAME = rf"(?:{_DETERMINER}\s+)?(?:{_NAME_WORD}\s+){{0,3}}{_NAME_WORD}"
+_BEFORE_LAST = r"(?:\band|&|\bplus|\bas\ well\ as|\balong\ with)\s+(?:also\s+)?"
+_OBJECTS = lazy_pattern(
+    rf"""{_NAME}(?:\s*,\s*{_NAME})*\s*,?\s*{_BEFORE_LAST}{_NAME}
+    (?=\W*\Z|[.,;:!?)]+(?:\s|\Z)
+      |\s+(?:for|in|to|on|of|with|from|by|at|so|that|which|before|after|as|using|via|please|too)\b)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Names in a row, such as "the docs, changelog and version"."""
+_IN_A_ROW = lazy_pattern(r"\ (?:and|plus|as\ well\ as|along\ with)\ |&")
+"""What stands before the last of them."""
+_ONE_NAME = lazy_pattern(rf"{_DETERMINER}\s+\S+", re.IGNORECASE)
+_NEEDS_ANOTHER = lazy_pattern(rf"(?!the\s){_DETERMINER}\s", re.IGNORECASE)
+"""A determiner that the last name of a row has too: "a flight and a hotel", not "a bug and move on"."""
+_HAS_DETERMINER = lazy_pattern(rf"{_DETERMINER}\s", re.IGNORECASE)
+_BETWEEN_OBJECTS = lazy_pattern(
+    r"(?:\s*,\s*|\s+)(?:(?:and|plus|as\ well\ as|along\ with)\s+(?:also\s+)?|&\s*)|\s*,\s*", re.IGNORECASE
+)
+_LAST_JOINT = lazy_pattern(r"(?:[\s,;(]|\b(?:and|then|plus)\b)*\Z", re.IGNORECASE)
+_BEGINS_WITH_VERB = lazy_pattern(rf"(?:please\s+|also\s+)*{_VERB}\b", re.IGNORECASE)
+_ONE_OF = lazy_pattern(r"(?<![\w.(])\(?(\d{1,2}|[a-h])(?:\)|(?<=\d)\.)[ \t]+(?=[^\W\d_])", re.IGNORECASE)
+"""A number or letter before a part, anywhere in a line."""
+_LISTS_WORK = lazy_pattern(
+    rf"""(?!.*\b(?:example|e\.g|such\ as)\b)
+    (?:{_OPENER}(?:{_POLITE})?{_ADVERBS}(?:{_MAKES}|do(?!\ not)|handle|work\ on|take\ care\ of|get)
+      (?=\W*\Z|\s+(?:{_DETERMINER}|following|\(?[1a][.)])\b|\W*\()
+    | (?:\w+\W+){{0,4}}?(?:to-?dos?|tasks?)\W*\Z | please\W*\Z
+    | {_OPENER}(?:\d+|two|three|four|five|six|some|several|a\ few|a\ couple\ of)\ (?:more\ |other\ )?things
+      (?:\ to\ (?:do|fix|change))?(?:,?\ please)?\W*\Z)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A line above a list of work..."""
+_NAMES_WORK = lazy_pattern(
+    r"\b(?:things|tasks|to-?dos?|requests|changes|steps|points|problems|issues|bugs)\b[^.!?]{0,30}:\Z",
+    re.IGNORECASE,
+)
+"""...and words before the first of several numbers in a line."""
+_STATES = lazy_pattern(
+    r"\b(?:is|are|was|were|has|have|had|does|did|will|can|should|must|it|this|that|they|i|we|you|there|see)\b"
+    r"|n[’']t\b",
+    re.IGNORECASE,
+)
+_IS_REPLY = lazy_pattern(
+    r"(?:i|we|it|that|this|yes|yeah|yup|no|nope|ok|okay|sure|option|neither)\b", re.IGNORECASE
+)
+"""How a numbered answer begins."""
+_JOINT_MARK = CHUNKS.mark_words(
+    (
+        *(verb.partition("\\")[0] for verb in re.sub(r"\w+\[sz\]e", "", f"{_MAKES}|{_LOOKS}").split("|")),
+        *("analyse", "analyze", "optimise", "optimize", "summarise", "summarize"),
+        *("then", "also", "after", "finally"),
+    )
+)
+"""Words of which each of them has one, as a prefilter."""
+_SIGNS = ("&", ")", "1. ")
+_JOINT_SIGN = lazy_pattern(r"&|\d[.)]\s|\b[a-h]\)\s", re.IGNORECASE)
+_ENDS_WITHIN = lazy_pattern(r"[.!?…;][^\w\s]*+\s\W*+\w|[\r\n。！？；]")
+"""The end of a sentence before the end of a text."""
+_LOOKING = lazy_pattern(rf"\W*(?:\w+\W+){{0,3}}?(?:{_LOOKS})\b", re.IGNORECASE)
