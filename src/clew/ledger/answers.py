@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from clew.ledger.request_parts import asks_for_something
+from clew.ledger.request_words import asks_for_something
 from clew.ledger.stems import stems
 from clew.message.patterns import lazy_pattern
 from clew.rules.languages import is_english

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from clew.ledger.exchange import Asked
 from clew.ledger.loop import LoopKind
 from clew.ledger.replies import result_sentences, says_all_done
-from clew.ledger.request_parts import RequestPart, verbs_of_work
+from clew.ledger.request_parts import RequestPart
+from clew.ledger.request_words import verbs_of_work
 from clew.ledger.stems import stems
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Json
@@ -101,8 +102,10 @@ def left_out(
         if part.kind not in reported or not words - verbs_of_work() or _is_settled(part, words, not_done):
             continue
         if words.isdisjoint(done) and not _covers(done, part.words):
-            worked_on = any(touched.get(word, False) or (part.looks and word in touched) for word in words)
-            may_be_done = worked_on or (is_vague and worked and not part.thing)
+            worked_on = any(
+                touched.get(word, False) or (part.may_only_look and word in touched) for word in words
+            )
+            may_be_done = worked_on or (is_vague and worked and not part.only_names)
             if not may_be_done or not words.isdisjoint(not_done):
                 yield part
 

@@ -226,7 +226,7 @@ class Talk:
             if not plan.start <= part.source.start - whole.start < plan.end
         ]
         if len(more) > _MOST_BEHIND:
-            more = [part for part in more if not part.thing]
+            more = [part for part in more if not part.only_names]
         for part in (part for part in more if part.words and len(more) <= _MOST_BEHIND):
             self._open(LoopKind.REQUEST, part.text, part.source)
         for first, last in questions if len(more) > _MOST_BEHIND else ():
