@@ -1,9 +1,10 @@
-"""Which parts of a request the model's report leaves out.
+"""Which parts of a request the model's report leaves out, and so stay open.
 
-"Login is implemented." reports one of two parts. A part counts as left out only if something else of the same
-message is reported and this part is not: neither the report nor any statement or call since the request names
-a word that only this part has, and the report does not say that everything is done. Work that was finished
-must not be listed as open.
+To "Implement login and logout.", the report "Login is implemented." leaves out logout. A part counts as left
+out only if something else of the same message is reported and this part is not: neither the report nor any
+statement or call since the request names a word that only this part has, and the report does not say that
+everything is done. Work that was finished must not be listed as open. ``CompoundRequests`` uses ``left_out``;
+``Announcements`` uses the functions about calls.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from clew.ledger.exchange import Asked
 from clew.ledger.loop import LoopKind
@@ -23,91 +25,87 @@ from clew.message import Json
 from clew.message.patterns import AnyCasePattern, lazy_pattern
 
 _LONGEST_ANSWER = 300
-"""Characters of a text above which it answers a question or, without a call, is what was asked for..."""
+"""Characters of a text above which it answers a question or, without a call, is what was asked for. Chosen
+by hand."""
 _LONGEST_VAGUE = 120
-"""...and up to which one that names no part says only that work is done; both chosen by hand."""
+"""Characters up to which a text that names no part says only that work is done: "Done." Chosen by hand."""
 _FEWEST_COVERED, _COVERED = 5, 0.6
-"""Words of a part, and the share of them that a report names, from which it speaks of the part; as above."""
+"""Words of a part, and the share of them that a report names, from which it speaks of the part. Chosen by
+hand."""
 _MOST_READ = 8_000
 """Characters of one call's arguments that are read for what it works on; chosen by hand."""
 
 
-def work_of(calls: Iterable[Asked]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the stems that calls name: those that change or run something, and those that only look."""
-    texts: dict[bool, list[str]] = {True: [], False: []}
-    for asked in calls:
-        words = " ".join(_strings(asked.action.arguments))[:_MOST_READ]
-        texts[asked.action.kind in _LOOKING_CALLS].append(words)
-    return stems(" ".join(texts[False])), stems(" ".join(texts[True]))
+class Report(NamedTuple):
+    """A text of the model, and the stems of the words that it says are done and not done."""
+
+    text: str
+    done: frozenset[str]
+    not_done: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> Report:
+        """Read a text: "Login works, but logout is not done" names login as done, logout as not done."""
+        done: list[str] = []
+        not_done: list[str] = []
+        for sentence, states in result_sentences(text):
+            clauses = _CLAUSE_END.split(sentence) if _UNFINISHED.search(sentence) else [sentence]
+            for clause in clauses:
+                is_done = states and not _UNFINISHED.search(clause)
+                (done if is_done else not_done).append(clause)
+        return cls(text, stems(" ".join(done)), stems(" ".join(not_done)))
 
 
-def named_in(calls: Iterable[Asked]) -> str:
-    """Return the arguments of calls that do more than look, in lower case."""
-    doing = (asked for asked in calls if asked.action.kind not in _LOOKING_CALLS)
-    return " ".join(" ".join(_strings(asked.action.arguments))[:_MOST_READ] for asked in doing).lower()
+class WorkSince(NamedTuple):
+    """What the model did since a request was made."""
+
+    touched: Mapping[str, bool]
+    """By stem of a word that statements and calls named: False if it was only read."""
+    worked: bool
+    """Whether a call was made since the report before this one."""
+
+    def names_work_on(self, part: RequestPart, words: frozenset[str]) -> bool:
+        """Return True if a statement or call named one of these words of a part; reading may be enough."""
+        return any(
+            self.touched.get(word, False) or (part.may_only_look and word in self.touched) for word in words
+        )
 
 
-def announced_stems(text: str) -> frozenset[str]:
-    """Return the stems of what an announcement says will be done, without its reason and verbs of work."""
-    reason = _PURPOSE.search(text)
-    return stems(text[: reason.start()] if reason else text) - verbs_of_work()
-
-
-def _strings(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value[:_MOST_READ]
-    elif isinstance(value, dict | list):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _strings(inner)
-
-
-def told_of(report: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the stems that a text of the model names as done, and as not done."""
-    finished: list[str] = []
-    unfinished: list[str] = []
-    for sentence, states in result_sentences(report):
-        clauses = _CLAUSE_END.split(sentence) if _UNFINISHED.search(sentence) else [sentence]
-        for clause in clauses:
-            (finished if states and not _UNFINISHED.search(clause) else unfinished).append(clause)
-    return stems(" ".join(finished)), stems(" ".join(unfinished))
-
-
-def left_out(
-    parts: Sequence[RequestPart],
-    report: str,
-    done: frozenset[str],
-    not_done: frozenset[str],
-    touched: Mapping[str, bool],
-    worked: bool,
-) -> Iterator[RequestPart]:
-    """Yield the parts that a report leaves out; none if it may speak of the whole.
-
-    ``done`` and ``not_done`` are the stems that the report names, ``touched`` those named since the request;
-    ``worked`` says whether a call was made since the report before: without one, a long text is the result
-    itself, in words of its own.
-    """
+def left_out(parts: Sequence[RequestPart], report: Report, since: WorkSince) -> Iterator[RequestPart]:
+    """Yield the parts that a report leaves out; none if it may speak of the whole."""
     if len(parts) < 2:
         return
-    if says_all_done(report) or _SPEAKS_OF_ALL.search(report):
-        yield from _excepted(parts, report)
+    if says_all_done(report.text) or _SPEAKS_OF_ALL.search(report.text):
+        yield from _excepted(parts, report.text)
         return
-    if not worked and len(report) > _LONGEST_ANSWER:
-        return
+    if not since.worked and len(report.text) > _LONGEST_ANSWER:
+        return  # without a call, a long text is the result itself, in words of its own
     own = _own_words(parts)
-    reported = _kinds_reported(parts, own, done, report)
-    is_vague = not reported and len(report) <= _LONGEST_VAGUE
+    kinds = _kinds_reported(parts, own, report)
+    is_vague = not kinds and len(report.text) <= _LONGEST_VAGUE
     if is_vague:
-        reported = _kinds_named(parts, own, frozenset(word for word, did in touched.items() if did))
+        kinds = _kinds_named(parts, own, frozenset(word for word, did in since.touched.items() if did))
     for part, words in zip(parts, own, strict=True):
-        if part.kind not in reported or not words - verbs_of_work() or _is_settled(part, words, not_done):
+        if part.kind not in kinds or not words - verbs_of_work() or _is_settled(part, words, report.not_done):
             continue
-        if words.isdisjoint(done) and not _covers(done, part.words):
-            worked_on = any(
-                touched.get(word, False) or (part.may_only_look and word in touched) for word in words
-            )
-            may_be_done = worked_on or (is_vague and worked and not part.only_names)
-            if not may_be_done or not words.isdisjoint(not_done):
-                yield part
+        if _is_left_out(part, words, report, since, is_vague=is_vague):
+            yield part
+
+
+def _is_left_out(
+    part: RequestPart, own: frozenset[str], report: Report, since: WorkSince, *, is_vague: bool
+) -> bool:
+    """Return True if nothing shows that a part is done; ``own`` are the words that only this part has.
+
+    A vague report ("Done.") after calls counts for every part with a verb of its own.
+    """
+    if not own.isdisjoint(report.done) or _covers(report.done, part.words):
+        return False
+    if not own.isdisjoint(report.not_done):
+        return True
+    if is_vague and since.worked and not part.only_names:
+        return False
+    return not since.names_work_on(part, own)
 
 
 def _is_settled(part: RequestPart, words: frozenset[str], not_done: frozenset[str]) -> bool:
@@ -137,11 +135,11 @@ def _covers(done: frozenset[str], words: frozenset[str]) -> bool:
 
 
 def _kinds_reported(
-    parts: Sequence[RequestPart], own: Sequence[frozenset[str]], done: frozenset[str], report: str
+    parts: Sequence[RequestPart], own: Sequence[frozenset[str]], report: Report
 ) -> set[LoopKind]:
     """Return the kinds of parts that a report may leave out: a long text answers in other words."""
-    named = _kinds_named(parts, own, done)
-    if len(report) > _LONGEST_ANSWER:
+    named = _kinds_named(parts, own, report.done)
+    if len(report.text) > _LONGEST_ANSWER:
         return named - {LoopKind.QUESTION}
     return named | {LoopKind.QUESTION} if named else named
 
@@ -152,6 +150,38 @@ def _kinds_named(
     """Return the kinds of the parts of which a word of their own is named, verbs of work aside."""
     pairs = zip(parts, own, strict=True)
     return {part.kind for part, words in pairs if not named.isdisjoint(words - verbs_of_work())}
+
+
+# What calls work on --------------------------------------------------------------------------------------
+
+
+def work_of(calls: Iterable[Asked]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the stems that calls name: those that change or run something, and those that only look."""
+    texts: dict[bool, list[str]] = {True: [], False: []}
+    for asked in calls:
+        words = " ".join(_strings(asked.action.arguments))[:_MOST_READ]
+        texts[asked.action.kind in _LOOKING_CALLS].append(words)
+    return stems(" ".join(texts[False])), stems(" ".join(texts[True]))
+
+
+def named_in(calls: Iterable[Asked]) -> str:
+    """Return the arguments of calls that do more than look, in lower case."""
+    doing = (asked for asked in calls if asked.action.kind not in _LOOKING_CALLS)
+    return " ".join(" ".join(_strings(asked.action.arguments))[:_MOST_READ] for asked in doing).lower()
+
+
+def announced_stems(text: str) -> frozenset[str]:
+    """Return the stems of what an announcement says will be done, without its reason and verbs of work."""
+    reason = _PURPOSE.search(text)
+    return stems(text[: reason.start()] if reason else text) - verbs_of_work()
+
+
+def _strings(value: Json) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value[:_MOST_READ]
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _strings(inner)
 
 
 # What the patterns recognise ---------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from clew.ledger.goal import states_only
 from clew.ledger.listed_work import NumberedLine, WorkLists, numbered_lines
 from clew.ledger.loop import LoopKind
+from clew.ledger.non_requests import states_only
 from clew.ledger.request_words import (
     ADVERBS,
     DETERMINER,

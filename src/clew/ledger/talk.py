@@ -29,9 +29,9 @@ from clew.ledger.answers import answers, goes_on, unanswered
 from clew.ledger.compound import CompoundRequests
 from clew.ledger.deferred import DeferredRequests
 from clew.ledger.exchange import Asked, Exchange, Reading
-from clew.ledger.goal import asks_nothing_new, is_command, states_only
 from clew.ledger.last_reply import LastReply, is_before
 from clew.ledger.loop import DECLINED, OF_THE_USER, Closed, Loop, LoopKind, take_closed_by_hand
+from clew.ledger.non_requests import asks_nothing_new, is_command, states_only
 from clew.ledger.outcome import Ended
 from clew.ledger.questions import (
     LAST_WORDS,
