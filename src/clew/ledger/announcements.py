@@ -1,7 +1,9 @@
 """Steps that the model announces ("Next I'll add the tests"), and when they count as carried out.
 
-An announcement is closed if the calls after it name most of its words and the model speaks of something else,
-or if files are changed after it and the tests pass then. A later announcement replaces it.
+``announced_steps(text)`` finds the sentences, ``Announcements`` tracks what is left of them. A step is
+closed if the calls after it name most of its words and the model speaks of something else, or if files are
+changed after it and the tests pass then. A later announcement replaces it. ``Talk`` opens and closes the
+work items.
 """
 
 from __future__ import annotations

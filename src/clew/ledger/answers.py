@@ -1,4 +1,8 @@
-"""Decide whether the user's words answer a question of the model, or only tell it to continue."""
+"""Decide whether the user's words answer a question of the model, or only tell it to continue.
+
+"Postgres" answers "Which database?"; "go on" does not; "What does the log say?" asks for something else.
+``Talk`` closes the questions that are answered and puts off the others.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ def goes_on(utterance: Utterance) -> bool:
 def answers(question: str, utterance: Utterance, around: Collection[str]) -> bool:
     """Return True unless the user only tells the model to continue, or asks for something else.
 
-    "Go on" answers a question if a yes comes with it, or if the model asked for leave. A request or a
+    "Go on" answers a question if a yes comes with it, or if the model asked for permission. A request or a
     question of the user does not answer one that it shares no word with. ``around`` are the stems of the
     words around the question; without them (a question of a tool) any words but "go on" answer it.
     """

@@ -1,4 +1,9 @@
-"""Approvals: what the model asked permission for, and the person's answer."""
+"""Approvals: what the model asked permission for, and the person's answer.
+
+They come from three places: a provider's approval request with its answer, a tool call that the person
+refused or a plan that the person approved, and a question such as "Shall I push?" with a short "yes" or
+"no" after it. ``ledger.approvals`` lists them; a refused call stays in force until the same call is made.
+"""
 
 from __future__ import annotations
 
@@ -51,12 +56,15 @@ class Approval:
 
 
 _LONGEST_ANSWER = 400
+"""Characters of an answer; a longer text is about more than the question. Chosen by hand."""
 _LONGEST_SUBJECT = 200
+"""Characters of what a call does that are kept; chosen by hand."""
 _FEW_HEADINGS = 3
 """Up to so many headings do not tell the steps of a plan; then its list items are shown too."""
 _LONGEST_PLAN = 1_200
 """Characters of a plan (chosen by hand): its headings tell what to do next, the call has the details."""
 _LAST = 700
+"""Characters at the end of a text of the model that may ask for permission; chosen by hand."""
 _FEWEST_STEPS = 3
 """Numbered lines from which a text proposes a plan; chosen by hand."""
 

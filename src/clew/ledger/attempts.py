@@ -2,7 +2,8 @@
 
 The signature of a command is its program with its first operands, however it was started:
 ``uv run pytest a.py`` and ``python -m pytest -x a.py`` are both ``$ pytest a.py``. That of another tool is
-its name and its file. A script has a second, looser one without the files it is given.
+its name and its file. A script has a second, looser one without the files it is given. ``failures`` uses
+signatures to recognise that what failed is tried again.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from clew.ledger.shell import Simple, simple_commands, without_prefixes
+from clew.ledger.command_line import Simple, simple_commands, without_prefixes
 from clew.ledger.tool_actions import ActionKind, ToolAction
 from clew.message.patterns import lazy_pattern
 

@@ -1,8 +1,9 @@
 """Decisions and their reasons, quoted from the speaker who made them.
 
-Precision before recall: a sentence counts if it says that something is chosen, not if it merely acts. A
-sentence that the rule finder classifies as a choice about this work, not a standing rule, is a decision too;
-a later choice on the same subject replaces it. Text of tools, plans and machines is never a decision.
+"Let's use Postgres because we know it." becomes a ``Decision`` by the user with its reason. Which sentences
+make one is decided in ``decision_phrases``, and by the rule finder for choices about this work that are no
+standing rules; a short answer to offered options is read in ``offers``. A later choice on the same subject
+replaces an earlier one. Text of tools, plans and machines is never a decision.
 """
 
 from __future__ import annotations

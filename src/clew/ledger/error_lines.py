@@ -1,7 +1,9 @@
 """Find the lines of a failed output that say what went wrong.
 
-A line is a *cause* (it names the error: an exception, ``error: …``, ``file:3: …``), a *sign* (it only says
-that something failed) or a warning. Causes are shown if there are any, else signs, else warnings.
+``error_spans(output)`` returns the positions of at most three lines, such as ``TypeError: bad operand`` at
+the end of a traceback. A line is a *cause* (it names the error: an exception, ``error: …``, ``file:3: …``),
+a *sign* (it only says that something failed) or a warning. Causes are shown if there are any, else signs,
+else warnings. ``failures`` quotes these lines.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from clew.message.patterns import lazy_pattern
 from clew.message.text import blank_colours
 
 MOST_LINES = 3
-"""Error lines that are kept of one output."""
+"""Error lines that are kept of one output: the first cause and the last two. Chosen by hand."""
 _LONGEST_LINE = 300
 """Characters of an error line; a longer one is data around an error, chosen by hand."""
 _LOOKED_AT = 60_000

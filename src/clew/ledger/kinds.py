@@ -1,8 +1,9 @@
 """Recognise exact values in text: paths, identifiers, versions, numbers, hashes and so on.
 
-A text is split at white space and punctuation; each distinct word is classified once and cached, because a
-session repeats its words. Values that contain punctuation themselves (URLs, amounts, quoted text, Windows
-paths) have their own patterns, which run only if the text contains their marker.
+``kind_of("src/app.py")`` is ``Known(PATH, "src/app.py")``, ``kind_of("hello")`` is None. A text is split at
+white space and punctuation; each distinct word is classified once and cached, because a session repeats its
+words. Values that contain punctuation themselves (URLs, amounts, quoted text, Windows paths) have their own
+patterns, which run only if the text contains their marker. ``values`` collects what is found here.
 """
 
 from __future__ import annotations
@@ -109,10 +110,13 @@ _NAMES = frozenset(
 """Product names that look like identifiers but identify nothing."""
 _SHORTEST_IDENTIFIER = 6
 _SHORTEST_PATH = 5
+"""Characters of both; shorter ones are too common to identify anything. Chosen by hand."""
 _SHORTEST_NUMBER = 4
 """Digits in a number without unit. Shorter numbers are too common to identify anything, and so are years."""
 _LONGEST = 300
+"""Characters of a word that is classified; a longer one is data. Chosen by hand."""
 _REMEMBERED = 200_000
+"""Words in the cache; chosen by hand."""
 
 
 def kind_of(word: str) -> Known | None:

@@ -28,9 +28,9 @@ class Offer(NamedTuple):
 
 
 _LAST_WORDS = 1_500
-"""Characters at the end of the model's text that may offer a choice..."""
+"""Characters at the end of the model's text that may offer a choice; chosen by hand."""
 _LONGEST_ANSWER = 160
-"""...and of an answer that only chooses; both by hand."""
+"""Characters of an answer that only chooses; chosen by hand."""
 
 
 def offers_in(utterance: Utterance) -> list[Offer]:

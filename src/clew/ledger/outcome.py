@@ -35,6 +35,7 @@ class Outcome(NamedTuple):
 _SIDES = 700
 """Characters at both ends of a result where tools print their status (chosen by hand); the rest is output."""
 _LAST_LINES = 3
+"""Lines at the end of an output that may name the error; chosen by hand."""
 _SHORT_ANSWER = 600
 """Characters of an error message (chosen by hand): a longer result of a reading tool is the file itself."""
 
@@ -111,17 +112,19 @@ _BROKEN_OFF = lazy_pattern(
     rf"|{_WORDS}(?:cancell?ed|aborted|interrupted) {_BY_USER})",
     re.IGNORECASE,
 )
-"""A person interrupted it; part of it may have been done."""
+"""A person interrupted it, so that part of it may have been done: "Aborted by user after 3.2s"."""
 _EXIT_AT_START = lazy_pattern(
     r"\s*(?:Exit code:? |<returncode>|Command failed with exit code "
     r"|(?:Chunk ID: \S+\n)?(?:Wall time: [\d.]+ seconds\n)?Process exited with code )(-?\d+)"
 )
+"""An exit code in the first lines: "Exit code 1", "Process exited with code 2"."""
 _EXIT_AT_END = lazy_pattern(
     r"^(?:<(?:exited|[^\n<>]{0,80}completed) with exit code |Exit Code: "
     r"|\[(?:The command completed|Command finished) with exit code |\[?[Ee]xit (?:code|status):? "
     r"|Command exited with (?:code|non-zero status code:?) )(-?\d+)",
     re.MULTILINE,
 )
+"""An exit code in the last lines: "[Command finished with exit code 1]"."""
 _EXIT_IN_JSON = lazy_pattern(r'"exit_code":\s?(-?\d{1,18})')
 _TOOL_ERROR = lazy_pattern(
     r"\s*(?:<tool_use_error>|<error>|Error\b|ERROR\b|error:|Failed\b|Invalid\b|Could not\b|Cannot\b"
@@ -131,6 +134,7 @@ _TOOL_ERROR = lazy_pattern(
     r"|Unknown (?:tool|skill)|old_str\w* (?:not found|did not)|ENOENT\b|Tool \S+ not found"
     r"|Permission denied\b)"
 )
+"""How the result of a failed call of a tool begins: "Error: …", "File not found"."""
 _SHELL_ERROR = lazy_pattern(
     r"(?:fatal: |npm (?:ERR!|error) |(?:[^\s:]+: )+(?:line \d+: )?(?:\S+: )?command not found"
     r"|error: |error\[E\d+\]|panic: |\W*ELIFECYCLE\b|make: \*\*\* |FAILED \(|[\w.]*(?:Error|Exception)(?::|$)"

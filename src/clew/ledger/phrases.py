@@ -1,4 +1,10 @@
-"""Prefilters for phrase patterns, and the sentence around a match, skipping code and quotations."""
+"""Prefilters for phrase patterns, and the sentence around a match, skipping code and quotations.
+
+A pattern such as "let's (use|keep) …" is slow, so ``Phrases(("let lets", "use keep")).may_match(text)``
+first checks whether the words are there at all. ``sentences_with(pattern, signs, text)`` then yields the
+sentences in which the pattern matches. The files with phrase patterns (decisions, announcements, goal) use
+both.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +16,7 @@ from clew.message.patterns import AnyCasePattern, lazy_pattern
 from clew.rules.prefilter import CHUNKS, marks
 
 LONGEST_SENTENCE = 600
+"""Characters of a sentence; a longer one is data or a paragraph without full stops. Chosen by hand."""
 _END = lazy_pattern(r"[.!?…](?=[\"'”’)*_`]*(?:\s|$))|[。！？]|\n")
 _ABBREVIATION = lazy_pattern(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|fig)$", re.IGNORECASE)
 _MARKER = lazy_pattern(r"\s*(?:[-*+•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)?(?:\[[ xX]\]\s+)?(?:\*\*|__)?")

@@ -1,9 +1,8 @@
-"""Decide whether a reply of the model reports a result, and which postponed work it mentions.
+"""Decide whether a reply of the model reports a result, or leaves what was asked open.
 
 "Noted.", "I will look at it", "I won't" and "I don't know" finish no open work: a text that only
-acknowledges, promises, refuses or does not know is not a report. Postponed work was requested or promised, is
-not done, and is no longer the topic; it is indexed by content words, so that a report is compared with few of
-many items.
+acknowledges, promises, refuses or does not know is not a report (``is_report``). "The login works now." is
+one. ``Talk`` closes requests by it; ``part_reports`` reads the single sentences.
 """
 
 from __future__ import annotations

@@ -293,7 +293,7 @@ _PLEASE = lazy_pattern(
     [^\W\d_]{3,}\s+\w""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""A request with any verb: "please rotate the keys"; "please note" and "please use" only say how."""
+"""A request with any verb: "please polish the page"; "please note" and "please use" only say how."""
 _LOOKING = lazy_pattern(rf"\W*(?:\w+\W+){{0,3}}?(?:{LOOKING_VERBS})\b", re.IGNORECASE)
 """A request that begins with a verb of looking: "then check the logs"."""
 _STATES = lazy_pattern(

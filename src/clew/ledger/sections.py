@@ -1,4 +1,9 @@
-"""Numbered sections of a request ("## Slice 2: the CLI"), and which of them a text names."""
+"""Numbered sections of a request ("## Slice 2: the CLI"), and which of them a text names.
+
+A section has a label: both the heading "## Slice 2: the CLI" and the words "slices 1 and 2" give
+``slice#2``. If a report names one section of a request as done and another nowhere, ``left_sections``
+returns the other, which stays open. ``CompoundRequests`` uses it.
+"""
 
 from __future__ import annotations
 

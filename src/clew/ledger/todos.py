@@ -1,9 +1,9 @@
-"""Tasks, read from the calls of task tools and from checklists in text.
+"""To-dos, read from the calls of task tools and from checklists in text.
 
 A tool that writes the whole list (``TodoWrite``, ``update_plan``, ``todowrite``, ``write_todos``) replaces
 what it wrote before; one that writes single tasks (``TaskCreate``, ``TaskUpdate``) changes them one by one,
-and one that shows them (``TaskList``) tells what sub-agents changed; a checklist in a text adds to its own
-list.
+and one that shows them (``TaskList``) reports what sub-agents changed; a checklist in a text ("- [ ] write
+the tests") adds to its own list. ``Todos`` is one of the three trackers of ``Loops``.
 """
 
 from __future__ import annotations

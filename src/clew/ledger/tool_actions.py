@@ -1,6 +1,9 @@
 """What a tool call does: by the tool's name if it is known, otherwise by the shape of its arguments.
 
-To add a tool, add its name in lower case; a prefix ending in ``__``, ``.`` or ``/`` is ignored.
+``action_of(call)`` of ``Edit(file_path="a.py", …)`` is ``ToolAction(EDIT, "Edit", "a.py", …)``;
+``touches(action, result)`` then returns which files it changed. Every tracker that reads calls uses the
+first, ``artifacts`` and ``failures`` the second. To add a tool, add its name to ``_NAMES`` in lower case; a
+prefix ending in ``__``, ``.`` or ``/`` is ignored.
 """
 
 from __future__ import annotations

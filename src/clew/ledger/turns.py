@@ -1,7 +1,8 @@
 """The turns of a session (request, last report), the agent's findings and its latest working notes.
 
-They are stored as positions, so that a session of any length costs little, and a later digest quotes the
-original words instead of an earlier digest.
+For "Fix the login." and the agent's "Fixed: the token had expired.", there is one ``Turn`` with both
+positions, and a finding. Only positions are stored, so that a session of any length costs little, and a
+later digest quotes the original words instead of an earlier digest.
 """
 
 from __future__ import annotations

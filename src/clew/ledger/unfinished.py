@@ -3,6 +3,7 @@
 "I haven't started on this yet" and "I ported seven of the twelve handlers" state something, but finish no
 request. A request to look at something is finished by such words: they may be what was found. Of a long reply
 code and quotations do not count, and what it says is not done is open work itself: "3 tests still fail".
+``Talk`` calls ``divided(reply)`` for every report.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _MOST_LEFT = 4
 _LONGEST_LEFT = 600
 
 
-class Told(NamedTuple):
+class DividedReply(NamedTuple):
     """A reply, divided into what it says was done and what was not."""
 
     done: str
@@ -32,22 +33,22 @@ class Told(NamedTuple):
     """The spans of a long reply that say what is not done."""
 
 
-def divided(reply: str) -> Told:
+def divided(reply: str) -> DividedReply:
     """Divide a reply; a short one that says that everything is done has nothing undone."""
     if not any(map(reply.lower().__contains__, _SIGNS)):
-        return Told(reply, "")
+        return DividedReply(reply, "")
     if len(reply) > LONGEST_HOLLOW:
         return _divided_report(reply)
     if says_all_done(reply):
-        return Told(reply, "")
+        return DividedReply(reply, "")
     clauses = _CLAUSES.split(reply)
     undone = [clause for clause in clauses if _is_undone(clause)]
     if not undone:
-        return Told(reply, "")
-    return Told(" ".join(clause for clause in clauses if clause not in undone), " ".join(undone))
+        return DividedReply(reply, "")
+    return DividedReply(" ".join(clause for clause in clauses if clause not in undone), " ".join(undone))
 
 
-def _divided_report(reply: str) -> Told:
+def _divided_report(reply: str) -> DividedReply:
     """Divide a long reply; one that says that everything is done may still name failures."""
     is_foreign_at = Foreign(reply).holds
     left: list[tuple[int, int]] = []
@@ -66,11 +67,11 @@ def _divided_report(reply: str) -> Told:
     left = [_trimmed(reply, start, end) for start, end in left[-_MOST_LEFT:]]
     words = " ".join(reply[start:end] for start, end in left)
     if not words:
-        return Told(reply, "")
+        return DividedReply(reply, "")
     done = reply
     for start, end in reversed(left):
         done = f"{done[:start]}{done[end:]}"
-    return Told(done, "" if all_done else words, tuple(left))
+    return DividedReply(done, "" if all_done else words, tuple(left))
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
