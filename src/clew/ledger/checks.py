@@ -242,6 +242,7 @@ _CHECKS = lazy_pattern(
     r"\b(?:lint\w*|check|typecheck|type-check|format|fmt|tsc|mypy|pyright|ruff|flake8|pylint|eslint|biome|prettier"
     r"|clippy|golangci-lint|vet|rubocop|shellcheck|stylelint|oxlint|ktlint|swiftlint)\b"
 )
+"""A command that may check: "ruff check", "npm run lint"."""
 _VERDICT = lazy_pattern(
     r"^[ \t]*(?:✖ |× )?(?:"
     r"Found \d+ (?:errors?|warnings?|problems?|issues?)\b[^\n]*"
@@ -251,3 +252,4 @@ _VERDICT = lazy_pattern(
     r")[ \t]*$",
     re.MULTILINE,
 )
+"""The summary line of a check: "Found 3 errors.", "All checks passed!"."""

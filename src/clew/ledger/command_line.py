@@ -119,10 +119,14 @@ _TOKEN = lazy_pattern(
     """,
     re.VERBOSE | re.DOTALL,
 )
+"""One token of a command line; the names of the groups say what it is."""
 _SYNTAX = lazy_pattern(r"[\n'\"\\;|&<>()#]")
 """Characters that a line of plain words does not contain."""
 _QUOTED = lazy_pattern(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)", re.DOTALL)
+"""A quoted piece of a word, or an escaped character."""
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*=")
+"""An assignment before a program: ``CI=1 npm test``."""
 _PREFIXES = frozenset(
     ("sudo", "env", "time", "nohup", "command", "exec", "xargs", "then", "do", "else", "!", "{")
 )
+"""Words before a program that do not change what it does."""

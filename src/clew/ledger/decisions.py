@@ -245,12 +245,16 @@ _REASON = lazy_pattern(
     r"|so (?:we|it|the|that))\b.*",
     re.IGNORECASE | re.DOTALL,
 )
+"""The reason in a decision: "because we know it"."""
 _CHANGED_MIND = lazy_pattern(
     r"\b(?:thinking again|on second thoughts?|changed (?:my|our) minds?|scrap (?:that|the)|never ?mind)\b"
     r"|^\W*(?:ok\w*\W+|no\W+|hmm+\W+)?actually\b",
     re.IGNORECASE,
 )
+"""A change of mind: "thinking again", "actually"."""
 _SUBJECT_WORD = lazy_pattern(r"(?!(?:let|make|with|that|this|should|would|have|just|then|also|into)\b)\w{3,}")
+"""A word that may say what a sentence is about."""
 _GOES_ON = lazy_pattern(r"(?:and|but|or|then|so|which|that)\b", re.IGNORECASE)
 """The beginning of a clause that says little without the one before it."""
 _STOP = lazy_pattern(r"[.!?:;](?=\s)|\n")
+"""The end of a sentence or line."""

@@ -92,13 +92,17 @@ _ERROR_LINE = lazy_pattern(
     )$""",
     re.VERBOSE | re.MULTILINE,
 )
+"""A line that names a cause ("KeyError: 'id'", "app.py:3: bad name") or shows a sign ("FAILED a.py")."""
 _FRAME = lazy_pattern(r"\s*(?:at |File \")|.*\b(?:node_modules|site-packages)\b")
+"""A line of a stack trace, or of a library: "at run (a.js:3)"."""
 _WARNING = lazy_pattern(r"(?!.*\b(?:[Ee]rror|ERROR)\b)[^'\"]{0,200}\b\w*(?:Warning|warning)\b")
 """A warning: it names a cause only if nothing else does."""
 _ASSERTED = lazy_pattern(r"E[ \t]{2,}")
 """A line of pytest's explanation; the first of a block says what failed, the others give details."""
 _WORD = lazy_pattern(r"[^\W\d_]{2,}")
+"""A word of two letters or more."""
 _BEFORE_OUTPUT = lazy_pattern(
     r"(?:\s*(?:Exit code:? -?\d+|Wall time: .*|Output:|<returncode>-?\d+</returncode>|<output>|Chunk ID: .*|"
     r"Process exited with code -?\d+|Original token count: \d+|\$ .*|> .*)(?:\n|$))+"
 )
+"""The lines that a tool puts before the output: "Exit code 1"."""

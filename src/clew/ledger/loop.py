@@ -151,6 +151,7 @@ _PLURAL = {
     LoopKind.LEFT: "reports of unfinished work",
     LoopKind.TEST: "failing tests",
 }
+"""What several loops of a kind are called."""
 
 
 class ListedLoop(NamedTuple):

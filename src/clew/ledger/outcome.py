@@ -93,7 +93,9 @@ def _exit_code(text: str) -> int | None:
 # What the patterns recognise ---------------------------------------------------------------------------
 
 _SAID = r"\s*(?:<tool_use_error>|Error: )?\[?"
+"""What a tool may print before its message."""
 _WORDS = r"(?:[\w-]{1,40} ){0,4}"
+"""Up to four words before "rejected by user"."""
 _BY_USER = r"by (?:the )?user(?=\s*$|\s*[][.,;:!()\n]| after \d)"
 """At the end of a sentence, so that "user agent" or "user policy" does not match."""
 _REFUSED = lazy_pattern(
@@ -107,6 +109,7 @@ _REFUSED = lazy_pattern(
     r"|Tool (?:use|call|execution) (?:was )?(?:rejected|denied))",
     re.IGNORECASE,
 )
+"""A person did not allow the call: "The user doesn't want to proceed with this tool use"."""
 _BROKEN_OFF = lazy_pattern(
     rf"{_SAID}(?:(?:The )?user (?:has )?(?:cancell?ed|aborted|interrupted|skipped|dismissed)\b"
     rf"|{_WORDS}(?:cancell?ed|aborted|interrupted) {_BY_USER})",
@@ -126,6 +129,7 @@ _EXIT_AT_END = lazy_pattern(
 )
 """An exit code in the last lines: "[Command finished with exit code 1]"."""
 _EXIT_IN_JSON = lazy_pattern(r'"exit_code":\s?(-?\d{1,18})')
+"""An exit code in a result that is JSON: ``{"exit_code": 1}``."""
 _TOOL_ERROR = lazy_pattern(
     r"\s*(?:<tool_use_error>|<error>|Error\b|ERROR\b|error:|Failed\b|Invalid\b|Could not\b|Cannot\b"
     r"|No replacement was performed|Your proposed edit|File not found|File does not exist"
@@ -147,3 +151,4 @@ _FLAGS_FAILURE = frozenset(("Bash",))
 _READS_OF_NOTHING = lazy_pattern(
     r"(?:^|[;&|(]\s*)(?:rg|grep|egrep|git grep|diff|cmp|git diff|test|which|command -v|pgrep|\[)\b[^;&]*$"
 )
+"""A command that ends with exit code 1 if it finds nothing or a difference: "grep -r todo src"."""

@@ -29,6 +29,7 @@ SHORT_ARGUMENT = 300
 _LONGEST_LINE = 1_000
 """Characters of a line about an error that are read; chosen by hand."""
 _WITH_TEXT = (Text, ToolResult, Thinking)
+"""Kinds of parts with a text."""
 _ESCAPED = lazy_pattern(r"[\x00-\x1f\"\\]")
 """Characters that JSON escapes."""
 
@@ -159,6 +160,7 @@ Place: TypeAlias = tuple[str, int, int, int]
 LONG_LINE = 240
 """Characters above which a piece of a line is cited instead of the whole; chosen by hand."""
 _LINE_NUMBER = lazy_pattern(r"\s*\d+[→\t│:]")
+"""A line number that a tool prints: "  12→"."""
 
 
 class LineCursor:

@@ -176,10 +176,13 @@ _SUMMARY_LINES: Mapping[str, tuple[str, re.Pattern[str]]] = MappingProxyType(
 )
 """A substring of the summary lines of each runner, and their pattern; a run in several parts has several."""
 _PASSED = lazy_pattern(r"(\d+) (?:passed|passing|pass)\b|\bpass (\d+)")
+"""A number of passed tests: "41 passed", "pass 3"."""
 _FAILED = lazy_pattern(
     r"(\d+) (?:failed|failing|fail|errors?|exceptions?)\b|\bfail (\d+)"
     r"|(?<!expected )\b(?:failures|errors)=(\d+)"
 )
+"""A number of failed tests: "1 failed", "errors=2"."""
 _RAN = lazy_pattern(r"Ran (\d+)")
+"""The number of tests that unittest ran."""
 _DID_NOT_PASS = lazy_pattern(r"\b(?:skipped|expected failures|unexpected successes)=(\d+)")
 """Tests that unittest counts as run and that neither passed nor failed."""

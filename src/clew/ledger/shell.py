@@ -233,24 +233,33 @@ def _powershell(action: Action) -> Callable[[Sequence[str]], Iterator[Touch]]:
 # What the patterns recognise ---------------------------------------------------------------------------
 
 _HEADER = lazy_pattern(r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+"""The line before a file in a patch of ``apply_patch``."""
 _DIFF = lazy_pattern(r"^--- (?:a/)?(\S+).*\n\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
+"""The two lines before a file in a unified diff."""
 _PATCH_ACTIONS = {"Add File": Action.CREATED, "Update File": Action.MODIFIED, "Delete File": Action.DELETED}
+"""What these lines say is done to the file."""
 _NOWHERE = "/dev/null"
+"""The name of a file that a diff creates or deletes, on its other side."""
 _NO_PATH = lazy_pattern(r"[$*?{}<>|`\n\"']|^-|^/dev/|^&|^\d+$|^$|^\.{1,2}$")
+"""What is no path: a variable, a wildcard, an option, a number."""
 _WRITES = lazy_pattern(r"[\"'][wax]b?\+?[\"']|\bwrite|\brename|\bcopy")
+"""What a script contains that writes files."""
 _QUOTED_FILE = lazy_pattern(r"[\"']([\w./~-]+\.\w{1,8})[\"']")
 """What a script does, and names, that may be files which it writes."""
 _HAS_SUFFIX = lazy_pattern(r"\w\.[A-Za-z]\w{0,7}$")
 """A file rather than a branch."""
 _URL = lazy_pattern(r"https?://[^\s\"'<>)\]}`,\\|]+")
+"""A web address."""
 _FILE_NAMES = lazy_pattern(r"\b(\w+)[ \t]*(?:=(?!=)|\bin\b)[ \t]*(\[[^\]]*\]|\([^)\n]*\)|[^\n]*)")
 """A name of a script, and the value or list that may be the paths of files."""
 _READS_TOO = lazy_pattern(r"\bread(?:_text|lines|FileSync|File)?\(|[\"']r\+b?[\"']")
+"""A script that reads a file before it writes: it modifies the file."""
 _SCRIPT_WRITES = lazy_pattern(
     r"""\bopen\(\s*(?P<opened>\w+|["'][^"'\n]+["'])\s*,\s*(?:mode=)?["'](?:[wax]b?\+?|r\+b?)["']"""
     r"""|(?P<written>\b\w+|\bPath\(\s*["'][^"'\n]+["']\s*\))\.(?:write_(?:text|bytes)\(|open\(["'][wax])"""
     r"""|\bwriteFile(?:Sync)?\(\s*(?P<node>\w+|["'][^"'\n]+["'])\s*,"""
 )
+"""A place where a script writes a file: ``open("a", "w")``, ``path.write_text(``, ``writeFileSync("a",``."""
 _PROGRAMS: Mapping[str, Callable[[Sequence[str]], Iterator[Touch]]] = MappingProxyType(
     {
         "rm": _each(Action.DELETED),

@@ -15,8 +15,11 @@ from clew.message.patterns import lazy_pattern
 from clew.rules.languages import is_function_word
 
 _WORD = lazy_pattern(r"[^\W\d_]{3,}|\d{2,}")
+"""A word of three letters, or a number of two digits, or more."""
 _HUMP = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
+"""The place between two words in camelCase."""
 _SUFFIX = lazy_pattern(r"(?:ations?|ions?|ings?|ed|es|s|e|y|ies)$")
+"""An ending that is cut."""
 _SHORTEST_STEM, _LONGEST_STEM = 3, 5
 """Letters of a stem; chosen by hand."""
 

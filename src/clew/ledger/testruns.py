@@ -190,6 +190,7 @@ _TASK_RUNNERS = frozenset(
 )
 """Programs whose words may be names of tasks: "npm run test:ci"."""
 _TASK_NAME = lazy_pattern(r"[a-z][a-z0-9:_-]*")
+"""The name of a task: "test:ci"."""
 _SHOWS = frozenset(
     re.findall(
         r"\w+",

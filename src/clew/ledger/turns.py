@@ -162,7 +162,9 @@ _MISSING = lazy_pattern(
     r"(?:(?:yet|actually|even|currently)\s)?(?:used|exist|there|needed|defined|set|available|implemented)\b",
     re.IGNORECASE,
 )
+"""Something is missing or not used: "`retry` is no longer used"."""
 _IDENTIFIER = lazy_pattern(r"`([A-Za-z_][\w.-]{3,80})(?:\(\))?`")
+"""A name in backticks: "`retry_count`"."""
 _ITEM = lazy_pattern(r"^[ \t]*(?:[-*•+]|\d{1,2}[.)]|#{1,4}|\[[ x~]\])[ \t]+\S", re.MULTILINE)
 """A list item or a heading."""
 _ACKNOWLEDGEMENT = lazy_pattern(

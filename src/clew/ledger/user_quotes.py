@@ -221,12 +221,15 @@ _PLAIN_BAN = lazy_pattern(
     r"[^\n]{3,230}$",
     re.IGNORECASE | re.MULTILINE,
 )
+"""A line that begins with a prohibition: "Important: never push to main"."""
 _BAN = AnyCasePattern(r"\b(?:never|do\ not|don['’]t|must\ not)\b")
+"""A prohibition anywhere, as a prefilter."""
 _OTHER_LETTER = lazy_pattern(r"[^\W\d_a-zA-Z]")
 """A letter that is not in the English alphabet; a dash or an arrow says nothing about the language."""
 _LINE = lazy_pattern(r"[^\n]+(?:(?<![.:;!?{}])[ \t]*\n[ \t]+(?![-*•+#\d])\S[^\n]*){0,3}")
 """A line, with the indented lines that continue its sentence."""
 _PIECE = lazy_pattern(r"[^.!?。！？।]+(?:\.(?=\S)[^.!?。！？।]*)*[.!?。！？।]*")
+"""One sentence; a full stop within a word does not end it."""
 _ANSWERED = lazy_pattern(r'"="([^"\n]{3,240})"')
 """An answer in the result of a tool by which an agent asks the user."""
 _REASON = lazy_pattern(r"\bthe user said:\s*(.{3,240})", re.DOTALL)
@@ -236,3 +239,4 @@ _SAYS_NOTHING = lazy_pattern(
     r"|continue|proceed|go|go ahead|do it|next|done|hi|hello|hey|no|stop)\b\W*){1,4}\Z",
     re.IGNORECASE,
 )
+"""Up to four courtesies: "ok, thanks"."""

@@ -28,6 +28,7 @@ _WORTH_OF_A_WORD = 1_000
 _WORTH_OF_PROSE = 1_500
 """Bonus for the user's or model's words over a line of output with a word or two more. Chosen by hand."""
 _NUMBER = ValueKind.NUMBER
+"""A module-level name, because enum attribute access is slow."""
 _SPOKEN = slice(Voice.USER, Voice.BODY)
 """Counts by the user, the model's text and its calls; a slice, because it is read for every value."""
 _ONCE = {voice: tuple(int(one is voice) for one in Voice) for voice in Voice}
