@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.ledger import Action
-from clew.ledger.shell import Touch, _parsed, effects, simple_commands
+from clew.ledger.command_line import _parse, simple_commands
+from clew.ledger.shell import Touch, effects
 
 READ, WRITTEN, MODIFIED = Action.READ, Action.WRITTEN, Action.MODIFIED
 DELETED, MOVED, CREATED, FETCHED = Action.DELETED, Action.MOVED, Action.CREATED, Action.FETCHED
@@ -113,4 +114,4 @@ def test_a_command_line_without_end_is_read_to_its_limit():
     )
 )
 def test_a_plain_line_is_read_as_any_other(line):
-    assert list(simple_commands(line)) == list(_parsed(line))
+    assert list(simple_commands(line)) == list(_parse(line))

@@ -6,7 +6,7 @@ import pytest
 
 from clew.compaction.plan.render import TAG
 from clew.ledger import Ledger
-from clew.ledger.testruns import Counts, counts_in
+from clew.ledger.runner_formats import Counts, counts_in
 from clew.message import Item, Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.rules import find
 from clew.rules.speech import DIGEST_TAG

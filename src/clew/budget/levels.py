@@ -18,7 +18,9 @@ LEAST_LEFT = 1_000
 """Tokens that a compaction under pressure leaves beside what it never touches, if there is room: a few
 hundred for goal, rules and open work, the rest for the last messages. Chosen by hand."""
 _UNTOUCHED = (*FIXED, Region.INSTRUCTIONS, Region.MEMORY)
+"""Regions that compaction never touches."""
 _COMPACTABLE = (Region.HISTORY, Region.TOOL_OUTPUTS)
+"""Regions that it makes smaller."""
 
 
 @dataclass(frozen=True, slots=True)

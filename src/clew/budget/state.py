@@ -23,36 +23,6 @@ from clew.errors import CompactionUnderWay, InputError
 from clew.message import Json, JsonObject
 
 
-@contextmanager
-def reading(what: str) -> Iterator[None]:
-    """Turn errors about the JSON's shape into an ``InputError``."""
-    try:
-        yield
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as cause:
-        raise InputError(f"this is not {what} ({cause!r})") from cause
-
-
-def count(value: Json) -> int:
-    """Return a non-negative integer; anything else is a ``ValueError``."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{value!r} is not a count")
-    return value
-
-
-def text(value: Json) -> str:
-    """Return a string; anything else is a ``TypeError``."""
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    return value
-
-
-def unix_seconds(value: Json) -> float:
-    """Return a finite time; anything else is an error, for example infinity: a lease that never ends."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
-        raise ValueError(f"{value!r} is not a time")
-    return float(value)
-
-
 TRIES = 3
 """Consecutive failures after which the breaker opens; chosen by hand."""
 GROWTH = 0.10
@@ -280,3 +250,36 @@ class State:
 
 FRESH = State()
 """The state of a new session."""
+
+
+# Reading JSON; ``verdict`` uses it too -------------------------------------------------------------------
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn errors about the JSON's shape into an ``InputError``."""
+    try:
+        yield
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as cause:
+        raise InputError(f"this is not {what} ({cause!r})") from cause
+
+
+def count(value: Json) -> int:
+    """Return a non-negative integer; anything else is a ``ValueError``."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{value!r} is not a count")
+    return value
+
+
+def text(value: Json) -> str:
+    """Return a string; anything else is a ``TypeError``."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value
+
+
+def unix_seconds(value: Json) -> float:
+    """Return a finite time; anything else is an error, for example infinity: a lease that never ends."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+        raise ValueError(f"{value!r} is not a time")
+    return float(value)

@@ -34,6 +34,7 @@ LONGEST_READ = 40_000
 LONG_REPORT = 400
 """Characters of a text of the agent from which its failures are looked for; a shorter one is rarely cut."""
 _MOST_FAILURES = 12
+"""Failures of one text that are returned; chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,9 +190,11 @@ _FINDING_WORD = lazy_pattern(
 """What each text that ``_FINDING`` matches contains, as a prefilter: a pattern of plain words is much faster,
 most of all if words with the same first letters are grouped."""
 _FINDING_MARK = CHUNKS.mark_by(lambda chunk: bool(_FINDING_WORD.search(chunk.lower().replace("’", "'"))))
+"""Set for the words of ``_FINDING_WORD``; a text without it is not searched."""
 _NAMES = lazy_pattern(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
 """A name, a path or a number: details that are hard to find again."""
 _NAMES_MARK = CHUNKS.mark_by(lambda chunk: "`" in chunk or _NAMES.search(chunk) is not None)
+"""Set for words that may be part of a name."""
 _STEP = lazy_pattern(
     r"(?:ok(?:ay)?,?\s+|now,?\s+|so,?\s+|first,?\s+|then,?\s+|next,?\s+)*"
     r"(?:let'?s|let me|i'?ll|i will|i'?m going|i am going|i need to|i should|i have to|maybe i|wait"
@@ -220,7 +223,9 @@ _FRAGMENT = lazy_pattern(
 _CODE = lazy_pattern(r"[{}\[\]<|]|.*(?:--+>|==+>|::=|[{};]\s*$)|(?:[^`\n]*[{}\[\]<>=;|\\]){4}")
 """A diagram, a line of JSON or of code outside of quotes."""
 _QUOTED = lazy_pattern(r"`[^`\n]*`")
+"""Code in backticks."""
 _BRACKETS = lazy_pattern(r"\([^()\n]*\)")
+"""Words in brackets."""
 _CUT_OFF = lazy_pattern(r".*(?:\b(?:e\.g|i\.e|etc|vs|cf)\.|\?\W{1,3}|[:,(])")
 """A sentence that ends in an abbreviation ("e.g."), in a question, or in the middle."""
 _REFERS_BACK = lazy_pattern(
@@ -228,6 +233,7 @@ _REFERS_BACK = lazy_pattern(
 )
 """An opening that says little without the sentence before it: "so this"."""
 _SENTENCES = lazy_pattern(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
+"""One sentence, up to a full stop before white space, or the end of the line."""
 _MARKS = lazy_pattern(r"(?:\s+|>+|#+(?=\s)|[-–•*+](?=\s)|\d{1,3}[.)](?=\s)|(?i:thoughts?|reasoning):)*")
 _FAILURE = lazy_pattern(
     r"\b(?:(?:still|again) (?:fail|crash|broken|hang|time)\w*|fail(?:s|ed|ing)?\b"

@@ -1,7 +1,9 @@
 """Steps that the model announces ("Next I'll add the tests"), and when they count as carried out.
 
-An announcement is closed if the calls after it name most of its words and the model speaks of something else,
-or if files are changed after it and the tests pass then. A later announcement replaces it.
+``announced_steps(text)`` finds the sentences, ``Announcements`` tracks what is left of them. A step is
+closed if the calls after it name most of its words and the model speaks of something else, or if files are
+changed after it and the tests pass then. A later announcement replaces it. ``Talk`` opens and closes the
+work items.
 """
 
 from __future__ import annotations
@@ -102,6 +104,7 @@ _RUNS_TESTS = lazy_pattern(
     r"\b(?:re-?run|run|execute|verify|validate)\b[^.;]*\b(?:tests?|suite|checks?|lint\w*|type-?check\w*)\b",
     re.IGNORECASE,
 )
+"""A step that the test run itself carries out: "run the test suite again"."""
 _AFTER_TESTS = lazy_pattern(
     r"\b(?:commit|push|merge|deploy|release|publish|pull\ request|PR|docs?|documentation|README|changelog"
     r"|report|summar\w+|clean\ ?up|then)\b(?!\s+I\b)",
@@ -109,6 +112,7 @@ _AFTER_TESTS = lazy_pattern(
 )
 """Steps that follow the tests, or a second step."""
 _LATER = r"(?:i|we)(?:[’']?ll|\s+(?:will|shall))\s+(?:\w[^.!?\n]{0,120}\s)?(?:later|afterwards|tomorrow)\b"
+"""A promise for another time: "I'll add the docs later"."""
 _PUT_OFF = AnyCasePattern(rf"\b{_LATER}")
 """A promise for another time: the next report does not keep it."""
 _PROMISE = AnyCasePattern(
@@ -125,6 +129,7 @@ _PROMISE = AnyCasePattern(
     """,
     re.VERBOSE | re.MULTILINE,
 )
+"""An announced step: "Next I'll add the tests", "Remaining work: the docs"."""
 _OFFER = lazy_pattern(
     r"\W*(?:if|when|once)\s+you(?:[’']d|\s+would)?\s+(?:want|like|prefer|wish|agree|approve)\b", re.IGNORECASE
 )
@@ -136,6 +141,7 @@ _PROMISE_PHRASES = Phrases(
     ("remaining followup followups",),
     ("follow", "up ups"),
 )
+"""The words that each announcement has, as a prefilter."""
 _PROMISE_SIGNS = (
     *("next", "Next", "hen I", "hen,", "hen we", "ll then", "fter that", "fterwards", "nce ", "emaining"),
     *("till to", "till open", "till left", "o do next", "ollow-up", "ollowup", " later", " tomorrow"),

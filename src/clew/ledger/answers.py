@@ -1,4 +1,8 @@
-"""Decide whether the user's words answer a question of the model, or only tell it to continue."""
+"""Decide whether the user's words answer a question of the model, or only tell it to continue.
+
+"Postgres" answers "Which database?"; "go on" does not; "What does the log say?" asks for something else.
+``Talk`` closes the questions that are answered and puts off the others.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ def goes_on(utterance: Utterance) -> bool:
 def answers(question: str, utterance: Utterance, around: Collection[str]) -> bool:
     """Return True unless the user only tells the model to continue, or asks for something else.
 
-    "Go on" answers a question if a yes comes with it, or if the model asked for leave. A request or a
+    "Go on" answers a question if a yes comes with it, or if the model asked for permission. A request or a
     question of the user does not answer one that it shares no word with. ``around`` are the stems of the
     words around the question; without them (a question of a tool) any words but "go on" answer it.
     """
@@ -89,6 +93,7 @@ _GO_ON = lazy_pattern(
 """Words that only tell the model to continue, perhaps after a yes. No group captures: in a possessive
 repetition that makes ``re`` fail with a SystemError in Python 3.11."""
 _YES_OR_NO = lazy_pattern(r"\b(?:yes|yeah|yep|ok|okay|sure|no|fine)\b", re.IGNORECASE)
+"""A yes or no anywhere in the answer."""
 _ASKS_LEAVE = lazy_pattern(
     r"""\b(?:shall|should|can|may|could)\ (?:i|we)\b|\bme\ to\b|\byou\ (?:like|want)\b
     |\b(?:ok|okay|fine|good|ready)(?:\W*$|\ (?:to|if|with)\b)|^\W*(?:proceed|continue|go\ (?:on|ahead))\b
@@ -118,5 +123,8 @@ _CHOOSES = lazy_pattern(
 )
 """Words of an answer that may come with a question of the user's own."""
 _IS_CHOICE = lazy_pattern(r"\b(?:which|prefer)\b", re.IGNORECASE)
+"""A question that lets the user choose: "Which one do you prefer?"."""
 _ENDS_WITHIN = lazy_pattern(r"[.!?…;:]\s+\w|\n")
+"""The end of a sentence before the end of the text."""
 _CLAUSE = lazy_pattern(r"[.;,!?\n]+\s*|\s+and\s+", re.IGNORECASE)
+"""What separates the clauses of an answer: "the first, and use Postgres"."""

@@ -1,4 +1,9 @@
-"""Approvals: what the model asked permission for, and the person's answer."""
+"""Approvals: what the model asked permission for, and the person's answer.
+
+They come from three places: a provider's approval request with its answer, a tool call that the person
+refused or a plan that the person approved, and a question such as "Shall I push?" with a short "yes" or
+"no" after it. ``ledger.approvals`` lists them; a refused call stays in force until the same call is made.
+"""
 
 from __future__ import annotations
 
@@ -51,12 +56,15 @@ class Approval:
 
 
 _LONGEST_ANSWER = 400
+"""Characters of an answer; a longer text is about more than the question. Chosen by hand."""
 _LONGEST_SUBJECT = 200
+"""Characters of what a call does that are kept; chosen by hand."""
 _FEW_HEADINGS = 3
 """Up to so many headings do not tell the steps of a plan; then its list items are shown too."""
 _LONGEST_PLAN = 1_200
 """Characters of a plan (chosen by hand): its headings tell what to do next, the call has the details."""
 _LAST = 700
+"""Characters at the end of a text of the model that may ask for permission; chosen by hand."""
 _FEWEST_STEPS = 3
 """Numbered lines from which a text proposes a plan; chosen by hand."""
 
@@ -261,17 +269,21 @@ _ASKS = lazy_pattern(
     r"continue|implement|commit|push|merge)\b|\bwant\s+me\s+to\b|\bproceed\b|\bsound\s+good\b|\blook\s+(?:good|right|ok)\b|\bapprove\b|\bgo\s+ahead\b",
     re.IGNORECASE,
 )
+"""A question for permission: "Shall I push?", "Want me to proceed?"."""
 _YES = lazy_pattern(
     r"\W*(?:yes|yeah|yep|yup|sure|go\s+(?:ahead|for\s+it)|proceed|do\s+(?:it|that)|please\s+do|approved?|lgtm|sounds?\s+good|looks?\s+good|"
     r"let[’']?s\s+(?:go|do\s+it)|absolutely|definitely|make\s+it\s+so|ship\s+it|oui|ja|sí)\b|\W*(?:はい|是的|好的)"
     r"|\W*(?:ok(?:ay)?|perfect|correct|continue|great)\b[^?]{0,60}$",
     re.IGNORECASE,
 )
+"""An answer that permits: "yes, go ahead", "ok"."""
 _NO = lazy_pattern(
     r"\W*(?:no(?:pe|t\s+yet)?|nah|don[’']?t|do\s+not|stop|wait|hold\s+(?:on|off)|cancel|never\s*mind|rather\s+not|nein|non)\b(?!\s+(?:problem|worries|rush))",
     re.IGNORECASE,
 )
+"""An answer that refuses: "not yet", "no, wait"; "no problem" is none."""
 _EITHER_OR = lazy_pattern(r"\bor\b", re.IGNORECASE)
+"""An either-or question, which "yes" does not answer."""
 _APPROVED_PLAN = lazy_pattern(
     r"\s*(?:(?:The )?user has approved (?:the|your|exiting)(?: the)? plan"
     r"|(?:Your )?plan (?:was |has been )?approved)\b",
@@ -285,6 +297,7 @@ _STEP = lazy_pattern(r"#{1,4} |(?:[-*]|\d{1,2}[.)]) ")
 _NUMBERED = lazy_pattern(
     r"^(?:\*\*|#{1,4} )?(?:step |phase )?\d{1,2}[.):][^\n]+", re.IGNORECASE | re.MULTILINE
 )
+"""A numbered step of a plan: "2. Add the tests"."""
 _PROPOSES = lazy_pattern(
     r"\b(?:plan|steps?|phases?|approach|i(?:[’']ll| will| would|[’']d)|proposal)\b", re.IGNORECASE
 )

@@ -1,6 +1,8 @@
-"""Artifacts: files, commands and URLs that calls touched, and the last action on each.
+"""Artifacts: the files, commands and URLs that tool calls touched, and the last action on each.
 
-Only successful calls change the state of a file or URL; a command is recorded either way.
+After a successful ``Edit`` of ``src/a.py``, ``artifacts.changed`` has an ``Artifact`` for it with action
+``MODIFIED``, the number of changes, and the first and last call. Only successful calls change the state of a
+file or URL; a command is recorded either way.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ MOST_UNCHANGED = 8_000
 """Commands, URLs and unchanged files kept (chosen by hand); above that the oldest are dropped. Changed
 files stay."""
 _KEPT_WHEN_FULL = 6_000
+"""How many of them are left then, so that dropping is rare. Chosen by hand."""
 _LONGEST_COMMAND = 400
+"""Characters of a command line that are kept; chosen by hand."""
 
 
 class ArtifactKind(StrEnum):

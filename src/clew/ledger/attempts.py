@@ -2,7 +2,8 @@
 
 The signature of a command is its program with its first operands, however it was started:
 ``uv run pytest a.py`` and ``python -m pytest -x a.py`` are both ``$ pytest a.py``. That of another tool is
-its name and its file. A script has a second, looser one without the files it is given.
+its name and its file. A script has a second, looser one without the files it is given. ``failures`` uses
+signatures to recognise that what failed is tried again.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from clew.ledger.shell import Simple, simple_commands, without_prefixes
+from clew.ledger.command_line import Simple, simple_commands, without_prefixes
 from clew.ledger.tool_actions import ActionKind, ToolAction
 from clew.message.patterns import lazy_pattern
 
 LONGEST_SUBJECT = 300
+"""Characters of what a person would call an attempt; chosen by hand."""
 _KEY_OPERANDS = 2
 """Operands in the signature of a command."""
 
@@ -229,12 +231,15 @@ def _program_and_first_operand(simple: Simple) -> list[str]:
 _VARIES = lazy_pattern(r"-|\d+(?:\.\d+)?[smhd]?$|.*=")
 """Words that differ between attempts at one thing: options, numbers, durations, assignments."""
 _SETTING_UP = frozenset(("cd", "export", "source", "set", "echo", "sleep"))
+"""Programs that prepare what comes after them and attempt nothing."""
 _RUN_PROGRAMS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
+"""Package managers that start a program with ``run``: ``uv run pytest``."""
 _LAUNCHERS = _RUN_PROGRAMS | {"npx", "bunx", "timeout", "rtk"}
 """Programs that start another program and return its exit code."""
 _EXECUTES = frozenset(("mise exec", "mise x", "bundle exec", "npm exec", "pnpm exec", "yarn exec"))
 """The same, by the first two words."""
 _PYTHON = lazy_pattern(r"(?:.*/)?python[\d.]*")
+"""A Python interpreter: "/usr/bin/python3.11"."""
 _LOOKS = frozenset(
     """
     ls cat head tail less more grep egrep fgrep rg ag find fd which whereis type stat file wc tree du df
@@ -243,12 +248,20 @@ _LOOKS = frozenset(
 )
 """Programs that only read."""
 _LOOKS_BY_WORDS = frozenset(("git log", "git show", "git diff", "git status", "git grep", "sed -n"))
+"""Commands that only read, by their first two words."""
 _TRIES_OUT = frozenset(("--help", "--version", "--dry-run"))
+"""Options with which a program changes nothing."""
 _LOOKING = frozenset((ActionKind.READ, ActionKind.SEARCH))
+"""Kinds of calls that only read."""
 _NAMES_PROGRAM = lazy_pattern(r"\s*(?:[\w/.-]*sh: )?(?:line \d+: )?(?:\d+: )?([\w./-]+): ")
+"""A line of an output that names the failed program: "bash: line 1: make: command not found"."""
 _SCRIPT = lazy_pattern(r"[\w@+-][\w.@+-]*\.(?:py|sh|bash|ps1|js|mjs|cjs|ts|rb|pl|php|lua|bat|cmd)$")
+"""The file of a script: "check.sh"."""
 _INTERPRETER = lazy_pattern(
     r"(?:python[\d.]*|pypy3?|node|deno|bun|tsx|ts-node|ruby|perl|php|lua|bash|sh|zsh|pwsh|powershell)$"
 )
+"""A program that runs scripts: "python3", "node"."""
 _SUBCOMMAND = lazy_pattern(r"[A-Za-z][A-Za-z:-]*$")
+"""A subcommand of a script: "migrate"."""
 _SAID_BY_GIT = lazy_pattern(r"\s*(?:fatal|error|hint): ")
+"""A line that only git prints so: "fatal: not a git repository"."""

@@ -1,6 +1,8 @@
 """Tests that failed and have not passed since, and the results of the last test run and the last check.
 
-A check is a lint, type check or format check, recognised by its command and its summary line.
+``FailingTests`` reads every shell call: a test run opens a loop for each failed test and closes those that
+pass now; ``ruff check`` with "Found 3 errors." becomes the last check. A check is a lint, type check or
+format check, recognised by its command and its summary line.
 """
 
 from __future__ import annotations
@@ -9,11 +11,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from clew.ledger.command_line import simple_commands, without_prefixes
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.outcome import Ended
-from clew.ledger.shell import simple_commands, without_prefixes
-from clew.ledger.testruns import LONGEST_COMMAND, FailedTest, Run, counts_in, only_shows, run_of
+from clew.ledger.runner_formats import counts_in
+from clew.ledger.testruns import LONGEST_COMMAND, FailedTest, Run, only_shows, run_of
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite
 from clew.message.patterns import lazy_pattern
@@ -21,7 +24,9 @@ from clew.message.patterns import lazy_pattern
 _SUMS_UP = 4_000
 """Characters at the end of an output that are searched for a summary; chosen by hand."""
 LONGEST_VERDICT = 120
+"""Characters of a summary line that are kept; chosen by hand."""
 NO_ERRORS = "no errors shown"
+"""The verdict of a check that prints no summary when all is well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +242,7 @@ _CHECKS = lazy_pattern(
     r"\b(?:lint\w*|check|typecheck|type-check|format|fmt|tsc|mypy|pyright|ruff|flake8|pylint|eslint|biome|prettier"
     r"|clippy|golangci-lint|vet|rubocop|shellcheck|stylelint|oxlint|ktlint|swiftlint)\b"
 )
+"""A command that may check: "ruff check", "npm run lint"."""
 _VERDICT = lazy_pattern(
     r"^[ \t]*(?:✖ |× )?(?:"
     r"Found \d+ (?:errors?|warnings?|problems?|issues?)\b[^\n]*"
@@ -246,3 +252,4 @@ _VERDICT = lazy_pattern(
     r")[ \t]*$",
     re.MULTILINE,
 )
+"""The summary line of a check: "Found 3 errors.", "All checks passed!"."""

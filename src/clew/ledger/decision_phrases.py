@@ -23,6 +23,7 @@ def _alternatives(text: str) -> tuple[str, ...]:
 
 
 _SHORTEST = 10
+"""Characters of a sentence; a shorter one says nothing by itself. Chosen by hand."""
 
 
 def decisions_in(utterance: Utterance) -> list[tuple[int, int]]:
@@ -60,6 +61,7 @@ _CHOOSE = (
     r"|move\s+to|(?:do|take)\s+option|drop|skip|avoid|leave|defer|start\s+with|base\s+(?:it|this)\s+on"
     r"|(?:make|call|name|put)\s+it)"
 )
+"""Verbs of choosing: "use", "go with", "stick to"."""
 _CORRECTION = r"""
     ^\W*(?:correction|korrektur|correcci[oó]n|rectification|correzione|correção)\b\W+\S
   | \bi\s+(?:actually\s+)?meant\s+\S
@@ -119,6 +121,7 @@ _BY_USER = AnyCasePattern(
     """,
     re.VERBOSE | re.MULTILINE,
 )
+"""A decision of the user: "Let's use Postgres", "option 2", "go with the first one"."""
 _BY_ASSISTANT = AnyCasePattern(
     rf"""
     \b(?:
@@ -137,11 +140,13 @@ _BY_ASSISTANT = AnyCasePattern(
     """,
     re.VERBOSE | re.MULTILINE,
 )
+"""A decision of the model: "I'll keep the old API because it is public", "The best fix is to …"."""
 _NOT_YET = lazy_pattern(
     r"\?\s*$|^(?:if|when|should|would|could|do|does|can|what|how|why)\b"
     r"|\bor\s+(?:should|do|would)\s+(?:i|we)\b|\bif you(?:[’']d)? (?:prefer|want|like)",
     re.IGNORECASE,
 )
+"""A question or a condition, which decides nothing: "Should we use Postgres?"."""
 _SIGNS_OF_USER = _alternatives(
     "et's|et’s|lets |o with |oing with|ption|nstead|ather than|prefer|choose|chose|pick|pproach"
     "|ecided|ecision|greed|ettled|pted for"
@@ -149,18 +154,21 @@ _SIGNS_OF_USER = _alternatives(
     "|'ll |’ll |we will| like |variant|choice|he first|he last| over "
     "|orrection|orrektur|orrecci|ectification|orrezione|orreção| meant |, not |, and not |ed to |ed from "
 )
+"""Substrings of which every decision of the user contains at least one, as a prefilter."""
 _SIGNS_OF_ASSISTANT = _alternatives(
     "decided|chose|opted|settled|picked|went with|ecision|oing with|nstead of|ather than|ecause"
     "|since|so that|so we|so it|so the|to avoid|over the| is to |bably to |pproach:"
 )
-"""Substrings of which every decision of that speaker contains at least one, as a prefilter."""
+"""Substrings of which every decision of the model contains at least one, as a prefilter."""
 _VERBS = (
     "use go stick switch opt settle keep adopt move do take drop skip avoid leave defer start base make call"
     " name put"
 )
+"""The verbs of ``_CHOOSE``, for the prefilter."""
 _PLAIN_VERBS = (
     "store host ship deploy target support build write put run using keeping dropping going sticking staying"
 )
+"""The verbs of ``_PLAIN``, for the prefilter."""
 _PHRASES_OF_USER = Phrases(
     ("let lets",),
     ("go going", "with"),
@@ -178,6 +186,7 @@ _PHRASES_OF_USER = Phrases(
     ("moved renamed changed switched", "to"),
     ("not", "is are be"),
 )
+"""Words that every decision of the user needs; the signs alone let too many texts through."""
 _PHRASES_OF_ASSISTANT = Phrases(
     ("decided chose chosen opted settled picked went decision going",),
     (
@@ -190,4 +199,4 @@ _PHRASES_OF_ASSISTANT = Phrases(
         "approach option fix choice solution design place",
     ),
 )
-"""Words that every decision of that speaker needs; the signs alone let too many texts through."""
+"""Words that every decision of the model needs."""

@@ -1,8 +1,9 @@
 """Decisions and their reasons, quoted from the speaker who made them.
 
-Precision before recall: a sentence counts if it says that something is chosen, not if it merely acts. A
-sentence that the rule finder classifies as a choice about this work, not a standing rule, is a decision too;
-a later choice on the same subject replaces it. Text of tools, plans and machines is never a decision.
+"Let's use Postgres because we know it." becomes a ``Decision`` by the user with its reason. Which sentences
+make one is decided in ``decision_phrases``, and by the rule finder for choices about this work that are no
+standing rules; a short answer to offered options is read in ``offers``. A later choice on the same subject
+replaces an earlier one. Text of tools, plans and machines is never a decision.
 """
 
 from __future__ import annotations
@@ -244,12 +245,16 @@ _REASON = lazy_pattern(
     r"|so (?:we|it|the|that))\b.*",
     re.IGNORECASE | re.DOTALL,
 )
+"""The reason in a decision: "because we know it"."""
 _CHANGED_MIND = lazy_pattern(
     r"\b(?:thinking again|on second thoughts?|changed (?:my|our) minds?|scrap (?:that|the)|never ?mind)\b"
     r"|^\W*(?:ok\w*\W+|no\W+|hmm+\W+)?actually\b",
     re.IGNORECASE,
 )
+"""A change of mind: "thinking again", "actually"."""
 _SUBJECT_WORD = lazy_pattern(r"(?!(?:let|make|with|that|this|should|would|have|just|then|also|into)\b)\w{3,}")
+"""A word that may say what a sentence is about."""
 _GOES_ON = lazy_pattern(r"(?:and|but|or|then|so|which|that)\b", re.IGNORECASE)
 """The beginning of a clause that says little without the one before it."""
 _STOP = lazy_pattern(r"[.!?:;](?=\s)|\n")
+"""The end of a sentence or line."""

@@ -20,9 +20,12 @@ from clew.message.patterns import lazy_pattern
 from clew.rules.languages import is_function_word
 
 _STEM = 6
+"""Letters of a word by which it is recognised; chosen by hand."""
 _LONGEST_CHOICE = 60
+"""Characters of an answer that only chooses; chosen by hand."""
 _REMEMBERED, _LONGEST_REMEMBERED = 50_000, 80
 _ENOUGH = 2
+"""Content words that a report must share with an item to be about it; chosen by hand."""
 
 
 @lru_cache(maxsize=4_096)  # postponed work is compared with every report
@@ -170,6 +173,7 @@ def _number(id_: str) -> int:
 # What the patterns recognise ---------------------------------------------------------------------------
 
 _WORD = lazy_pattern(r"[^\W_]{3,}")
+"""A word of three letters or more."""
 _CHOICE = lazy_pattern(
     r"\W*(?:(?:the|that)\ (?:one|first|second|third|last|latter|former)|(?:option|number)\ \w+|both"
     r"|neither)\b[^?]*\Z",
@@ -177,4 +181,6 @@ _CHOICE = lazy_pattern(
 )
 """Words that choose from what was offered before, without naming it."""
 _STEMS = _Stems()
+"""Shared by all ledgers: the stems depend on the text alone."""
 _OF_TESTS = lazy_pattern(r"\b(?:tests?|suite|build|ci|spec|specs)\b", re.IGNORECASE)
+"""Words of an item about tests: "3 tests still fail"."""

@@ -1,7 +1,9 @@
 """Find the lines of a failed output that say what went wrong.
 
-A line is a *cause* (it names the error: an exception, ``error: …``, ``file:3: …``), a *sign* (it only says
-that something failed) or a warning. Causes are shown if there are any, else signs, else warnings.
+``error_spans(output)`` returns the positions of at most three lines, such as ``TypeError: bad operand`` at
+the end of a traceback. A line is a *cause* (it names the error: an exception, ``error: …``, ``file:3: …``),
+a *sign* (it only says that something failed) or a warning. Causes are shown if there are any, else signs,
+else warnings. ``failures`` quotes these lines.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from clew.message.patterns import lazy_pattern
 from clew.message.text import blank_colours
 
 MOST_LINES = 3
-"""Error lines that are kept of one output."""
+"""Error lines that are kept of one output: the first cause and the last two. Chosen by hand."""
 _LONGEST_LINE = 300
 """Characters of an error line; a longer one is data around an error, chosen by hand."""
 _LOOKED_AT = 60_000
@@ -90,13 +92,17 @@ _ERROR_LINE = lazy_pattern(
     )$""",
     re.VERBOSE | re.MULTILINE,
 )
+"""A line that names a cause ("KeyError: 'id'", "app.py:3: bad name") or shows a sign ("FAILED a.py")."""
 _FRAME = lazy_pattern(r"\s*(?:at |File \")|.*\b(?:node_modules|site-packages)\b")
+"""A line of a stack trace, or of a library: "at run (a.js:3)"."""
 _WARNING = lazy_pattern(r"(?!.*\b(?:[Ee]rror|ERROR)\b)[^'\"]{0,200}\b\w*(?:Warning|warning)\b")
 """A warning: it names a cause only if nothing else does."""
 _ASSERTED = lazy_pattern(r"E[ \t]{2,}")
 """A line of pytest's explanation; the first of a block says what failed, the others give details."""
 _WORD = lazy_pattern(r"[^\W\d_]{2,}")
+"""A word of two letters or more."""
 _BEFORE_OUTPUT = lazy_pattern(
     r"(?:\s*(?:Exit code:? -?\d+|Wall time: .*|Output:|<returncode>-?\d+</returncode>|<output>|Chunk ID: .*|"
     r"Process exited with code -?\d+|Original token count: \d+|\$ .*|> .*)(?:\n|$))+"
 )
+"""The lines that a tool puts before the output: "Exit code 1"."""

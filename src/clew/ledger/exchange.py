@@ -1,7 +1,9 @@
-"""Match tool calls with their results, one message at a time, and decide how each call ended.
+"""Match tool calls with their results, one message at a time.
 
-Whether a call succeeded, failed, or was refused by the person is judged by the result's text and exit code,
-and by the host's error flag.
+``OpenCalls.read(item, number)`` turns a message into a ``Reading``, which every tracker of the ledger gets:
+who says what (``said``), which calls it makes (``calls``), and which earlier calls it answers, each with
+its result and how it ended (``exchanges``). The calls without a result wait in ``OpenCalls`` for a later
+message.
 """
 
 from __future__ import annotations
@@ -38,14 +40,17 @@ class Exchange(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A message, parsed once for all trackers."""
+    """A message, parsed once for all trackers of the ledger."""
 
     number: int
     """Index of the message in the session, from 0."""
     item: Item
     said: list[Utterance]
+    """The texts of a person or the model, without pasted and generated ones."""
     calls: list[Asked]
+    """The calls that it makes."""
     exchanges: list[Exchange]
+    """The calls that it answers, with their results."""
 
 
 class OpenCalls:

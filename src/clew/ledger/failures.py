@@ -1,9 +1,11 @@
 """Track failures: the error lines, the attempts, and the changes that preceded success.
 
-Calls that do the same thing (a program with the same first words, a tool with the same file) are attempts at
-one thing. It counts as fixed if one of them succeeds, if the files that could not be read or changed are read
-or changed by another tool, if the failed tests pass in another run, or if the failed script succeeds with
-other arguments. A search that found nothing, and a failure without output, count only if repeated.
+``pytest a.py`` fails twice, then ``app.py`` is changed, then it passes: that is one ``Failure`` with its
+error lines, two attempts, the changed file and the call that fixed it. Calls that do the same thing (a
+program with the same first words, a tool with the same file) are attempts at one thing. It counts as fixed
+if one of them succeeds, if the files that could not be read or changed are read or changed by another tool,
+if the failed tests pass in another run, or if the failed script succeeds with other arguments. A search
+that found nothing, and a failure without output, count only if repeated.
 """
 
 from __future__ import annotations
@@ -21,10 +23,13 @@ from clew.message import Cite
 from clew.message.patterns import lazy_pattern
 
 MOST_ATTEMPTS = 8
+"""Failed calls listed of one failure: the first ones and the latest. Chosen by hand."""
 MOST_CHANGES = 8
+"""Changed files listed of one failure. Chosen by hand."""
 MOST_OPEN = 200
+"""Open failures kept; above that the oldest are dropped. Chosen by hand."""
 MOST_FIXED = 1_000
-"""Failures kept, fixed and open ones separately (chosen by hand); above that the oldest are dropped."""
+"""Fixed failures kept; above that the oldest are dropped. Chosen by hand."""
 _CANCELLED = lazy_pattern(r"\s*<tool_use_error>(?:Sibling tool call errored|Cancelled)")
 """Claude Code's result for a call that it did not run because another call of the same reply failed."""
 
@@ -57,9 +62,9 @@ class Failure:
     otherwise: bool = False
     """What succeeded was the same script with other arguments."""
     files: tuple[str, ...] = ()
-    """Of a failed edit: the files that it names and that were not changed since..."""
+    """Of a failed edit: the files that it names and that were not changed since."""
     redone: bool = False
-    """...and whether others of its files were."""
+    """Of a failed edit: whether others of its files were changed since."""
     runner: str = ""
     """Of a test run: the runner."""
     slight: bool = False
@@ -232,6 +237,7 @@ class Failures:
 
 
 def _same_file(path: str, other: str) -> bool:
+    """Return True if two paths are equal, or one is the end of the other: ``a.py`` and ``src/a.py``."""
     return bool(path) and (path == other or path.endswith(f"/{other}") or other.endswith(f"/{path}"))
 
 
@@ -247,9 +253,8 @@ def _files_of(exchange: Exchange) -> tuple[str, ...]:
 
 
 def _runner(exchange: Exchange) -> str:
-    run = (
-        run_of(exchange.action.subject, exchange.result.text)
-        if exchange.action.kind is ActionKind.SHELL
-        else None
-    )
+    """Return the test runner of a call; empty if it ran no tests."""
+    if exchange.action.kind is not ActionKind.SHELL:
+        return ""
+    run = run_of(exchange.action.subject, exchange.result.text)
     return run.runner if run else ""

@@ -173,6 +173,7 @@ def _quoted(text: str) -> tuple[int, int]:
 # What the patterns recognise ------------------------------------------------------------------------------
 
 _FIRST_WORD = lazy_pattern(r"\W*(\w+)")
+"""The first word of a text."""
 # What may precede a request: "Great, thanks. Now …".
 _OPENERS = (
     r"^\W*(?:(?:ok(?:ay)?|great|perfect|cool|good|nice|alright|thanks|thank\ you|yes|so|and|done)\b[\s,.!]*)*"
@@ -210,6 +211,7 @@ _REQUEST = lazy_pattern(
 )
 """A request for work: "can you…", "I want…", "add…", "fix…"."""
 _OPENING_WORDS = "ok okay great perfect cool good nice alright thanks thank yes so and done"
+"""First words of ``_OPENERS``, for the prefilters below."""
 _CHANGE_WORDS = frozenset(
     f"""{_OPENING_WORDS}
     now next new different another separate let lets forget scrap drop abandon ignore actually wait no hold
@@ -253,5 +255,6 @@ _WITHDRAWN = lazy_pattern(
 )
 """Words that withdraw the last request and ask for nothing instead: "actually, never mind"."""
 _WORD = lazy_pattern(r"[^\W\d_]{4,}")
+"""A content word: four letters or more."""
 _CLEARS = lazy_pattern(r"/(?:clear|new|reset)\b")
 """A command that starts the conversation again."""

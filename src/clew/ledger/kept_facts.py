@@ -1,4 +1,7 @@
-"""Passages that a person chose to keep: every digest quotes them, each with its message's trust label."""
+"""Passages that a person chose to keep: every digest quotes them, each with its message's trust label.
+
+``ledger.facts.keep(quote, source, trust)`` returns the ``KeptFact`` ``k1``; ``drop("k1")`` stops quoting it.
+"""
 
 from __future__ import annotations
 

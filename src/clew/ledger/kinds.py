@@ -1,8 +1,9 @@
 """Recognise exact values in text: paths, identifiers, versions, numbers, hashes and so on.
 
-A text is split at white space and punctuation; each distinct word is classified once and cached, because a
-session repeats its words. Values that contain punctuation themselves (URLs, amounts, quoted text, Windows
-paths) have their own patterns, which run only if the text contains their marker.
+``kind_of("src/app.py")`` is ``Known(PATH, "src/app.py")``, ``kind_of("hello")`` is None. A text is split at
+white space and punctuation; each distinct word is classified once and cached, because a session repeats its
+words. Values that contain punctuation themselves (URLs, amounts, quoted text, Windows paths) have their own
+patterns, which run only if the text contains their marker. ``values`` collects what is found here.
 """
 
 from __future__ import annotations
@@ -53,10 +54,12 @@ _EXTENSIONS = (
     "tsv|xml|log|ps1|psm1|bat|lua|nu|omp|zig|ex|exs|erl|hs|ml|scala|dart|r|jl|pl|svg|png|jpe?g|gif|webp|ico|pdf|zip|gz|"
     "zst|tar|whl|db|sqlite|plist|gradle|cmake|diff|patch|snap|tmpl|j2|template|example|sample|pem|key|crt|wasm|parquet"
 )
+"""Extensions by which a name is a file name."""
 _ERRNO = (
     "E(?:NOENT|ACCES|PERM|EXIST|NOTDIR|ISDIR|NOTEMPTY|INVAL|TIMEDOUT|CONN[A-Z]+|ADDRINUSE|PIPE|NOSPC|MFILE|NOTFOUND|"
     "BUSY|ROFS|NOEXEC|LIFECYCLE|INTR|AGAIN|RESOLVE|USAGE|HOSTUNREACH|PROTO|BADF|XDEV|LOOP)"
 )
+"""Error codes of operating systems: "ENOENT"."""
 _WITH_SLASH = lazy_pattern(
     r"""
     (?P<path>(?:~|\.{1,2})?/?(?:[\w.@+%$#~-]+/)+[\w.@+%$#~-]*|(?:~|\.{1,2})?/[\w.@+-]{3,})
@@ -64,6 +67,7 @@ _WITH_SLASH = lazy_pattern(
     """,
     re.VERBOSE,
 )
+"""A value with a slash: "src/app.py", "owner/repo#12"."""
 _WITHOUT_SLASH = lazy_pattern(
     rf"""
     (?P<uuid>[0-9a-fA-F]{{8}}(?:-[0-9a-fA-F]{{4}}){{3}}-[0-9a-fA-F]{{12}})
@@ -95,11 +99,15 @@ _WITHOUT_SLASH = lazy_pattern(
     """,
     re.VERBOSE,
 )
+"""A value without a slash: "a1b2c3d", "v1.2.3", "MAX_SIZE", "getUser", "--dry-run"."""
 _SNAKE = lazy_pattern(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 """The most common identifier form, tried before the larger pattern."""
 _KINDS = {kind.value: kind for kind in ValueKind}
+"""The kind by the name of the pattern's group."""
 _SLASHED_WORDS = lazy_pattern(r"[A-Za-z]+(?:/[A-Za-z]+){1,2}/?")
+"""Words with slashes that are no path: "read/write"."""
 _NO_LETTER = lazy_pattern(r"[\d./+~-]+")
+"""Numbers with slashes, such as "1/2"."""
 _NAMES = frozenset(
     """
     /dev/null GitHub GitLab JavaScript TypeScript OpenAI PostgreSQL MySQL SQLite LinkedIn YouTube DevOps
@@ -109,10 +117,13 @@ _NAMES = frozenset(
 """Product names that look like identifiers but identify nothing."""
 _SHORTEST_IDENTIFIER = 6
 _SHORTEST_PATH = 5
+"""Characters of both; shorter ones are too common to identify anything. Chosen by hand."""
 _SHORTEST_NUMBER = 4
 """Digits in a number without unit. Shorter numbers are too common to identify anything, and so are years."""
 _LONGEST = 300
+"""Characters of a word that is classified; a longer one is data. Chosen by hand."""
 _REMEMBERED = 200_000
+"""Words in the cache; chosen by hand."""
 
 
 def kind_of(word: str) -> Known | None:
@@ -164,18 +175,23 @@ classify = KNOWN_WORDS.__getitem__
 
 
 _URL = lazy_pattern(r"https?://[^\s\"'<>)\]}`,\\|]+")
+"""A web address: "https://example.org/a"."""
 _WINDOWS = lazy_pattern(r"\b[A-Za-z]:\\[^\s\"'<>|*?`:,;()]+")
+"""A Windows path: "C:\\Users\\me"."""
 _UNIT = (
     r"\s(?:%|ms|seconds?|secs?|minutes?|mins?|hours?|days?|weeks?|months?|[kKMGT]i?B|bytes|"
     r"tokens|lines|files|words|characters|chars|requests|retries|attempts|tests|items|users|px|USD|EUR|dollars)\b"
 )
+"""A unit after a number: " ms", " tokens"."""
 _AMOUNT = lazy_pattern(
     # Match the first digit before the lookbehinds, so that most positions are rejected at once.
     rf"\d(?<!\d\d)(?<!\d\.\d)\d*+(?:(?:,\d{{3}})++(?:\.\d++)?(?:{_UNIT})?|(?:\.\d++)?{_UNIT})"
 )
 """A number with a unit, or with thousands separators; other numbers are matched as words."""
 _CURRENCIES = ("$", "€", "£")
+"""Signs before an amount."""
 _QUOTE = lazy_pattern(r"[`\"“]([^`\"“”\n]{5,80})[`\"”]")
+"""Quoted text: "`make all`"."""
 
 
 def with_punctuation(text: str, *, spoken: bool) -> list[tuple[Known, int]]:

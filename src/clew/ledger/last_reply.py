@@ -1,4 +1,8 @@
-"""The model's last text since the user spoke, and what it means for open work."""
+"""The model's last text since the user spoke, and what it means for open work.
+
+``Talk`` fills one ``LastReply`` while the model speaks and works, and evaluates it when the user speaks
+again: "I fixed the login." with no call after it is a report, and closes the request before it.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +29,9 @@ class LastReply:
     unfinished: list[str] = field(default_factory=list)
     """The ids of the requests that, by its own words, it does not finish."""
     asked: list[Loop] = field(default_factory=list)
-    """The questions at the end of that text..."""
+    """The questions at the end of that text."""
     asked_about: list[str] = field(default_factory=list)
-    """...and the stems of the words around them."""
+    """The stems of the words around these questions."""
     settles_nothing: bool = False
     """The last text only acknowledged, promised or refused, and no call followed it."""
     stated: Cite | None = None

@@ -1,6 +1,10 @@
 """The ledger: what must survive compaction, extracted from messages as they are added.
 
-Each message is read once, at a cost that depends on its own length only. No model is called.
+``Ledger.add(item)`` gives a message to one tracker after the other (rules, goals, decisions, open work,
+files, failures, approvals); properties such as ``ledger.goal`` and ``ledger.loops.open`` return what they
+found. Each message is read once, at a cost that depends on its own length only; no model is called. A
+session keeps one ledger, compaction writes digests from it, and ``to_json`` saves it so that a history is
+not read again.
 """
 
 from __future__ import annotations
@@ -31,10 +35,10 @@ from clew.rules.rule import RuleRef, Verdict
 from clew.rules.speech import utterances
 
 VERSION = 6
-"""Version of the JSON form..."""
+"""Version of the JSON form that ``to_json`` writes."""
 READABLE = (5, VERSION)
-"""...and those that can be read: version 5 also has exact values, which are ignored. A snapshot of another
-version is discarded and built again from the log."""
+"""Versions that ``from_json`` reads: version 5 also has exact values, which are ignored. A snapshot of
+another version is discarded and built again from the log."""
 _BLOCK = 256
 """Messages that one tracker reads before the next tracker starts; chosen by hand."""
 

@@ -1,6 +1,9 @@
 """One open or closed work item ("loop") of any kind, and the list of open ones with batches collapsed.
 
-A person can close a collapsed batch as one.
+A loop is a request, a question, a to-do or a failing test:
+``Loop("q3", LoopKind.REQUEST, "Fix the login.", source)``. Its trackers (``talk``, ``todos``, ``checks``)
+open and close it. ``collapse_batches`` shortens a long list for display: "and 37 more tasks (t4..t40), see
+m12"; a person can close such a batch as one.
 """
 
 from __future__ import annotations
@@ -129,13 +132,14 @@ def take_closed_by_hand(ended_loops: list[Loop], id_: str) -> Loop | None:
 
 MOST_AT_ONCE = 20
 """Open loops of one kind from one message above which the rest is collapsed to one line (of tasks:
-``MOST_OF_A_KIND``)..."""
+``MOST_OF_A_KIND``). Chosen by hand."""
 MOST_OF_A_KIND = 60
-"""...and open loops of one kind from all messages above which the middle is collapsed."""
+"""Open loops of one kind from all messages above which the middle is collapsed. Chosen by hand."""
 FIRST_LISTED = 10
-"""How many loops of a batch are listed one by one..."""
+"""Loops at the start of a batch that are listed one by one. Chosen by hand."""
 LAST_LISTED = 40
-"""...and, if it accumulated over several messages, how many of the latest. All four chosen by hand."""
+"""Loops at the end of one that accumulated over several messages that are listed one by one. Chosen by
+hand."""
 TO = ".."
 """Separator between the first and the last id of a collapsed batch."""
 _PLURAL = {
@@ -147,6 +151,7 @@ _PLURAL = {
     LoopKind.LEFT: "reports of unfinished work",
     LoopKind.TEST: "failing tests",
 }
+"""What several loops of a kind are called."""
 
 
 class ListedLoop(NamedTuple):

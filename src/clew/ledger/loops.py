@@ -1,4 +1,9 @@
-"""All work items of a session ("loops"), open and closed: requests, questions, to-dos, failing tests."""
+"""All work items of a session ("loops"), open and closed: requests, questions, to-dos, failing tests.
+
+``Loops`` gives each message to three trackers (``Talk``, ``Todos``, ``FailingTests``) and joins what they
+found: ``ledger.loops.open`` lists what is unfinished. Here a person closes an item by its id and reopens
+it: ``loops.close("q3", "no longer needed")``.
+"""
 
 from __future__ import annotations
 

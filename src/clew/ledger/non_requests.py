@@ -99,6 +99,7 @@ _FACT_VERBS = (
     *("is", "are", "has", "have", "use", "uses", "live", "lives", "run", "runs"),
     *("belong", "belongs", "contain", "contains", "stand", "stands"),
 )
+"""Verbs of stated facts."""
 _FACT = lazy_pattern(
     r"(?:fyi\W+)?(?:the|our|my|its?|this|these|we|they)\b[^?:]{0,120}?"
     rf"\b(?:{'|'.join(_FACT_VERBS)})\b(?!\s+to\b)[^?:]*",
@@ -106,6 +107,7 @@ _FACT = lazy_pattern(
 )
 """A stated fact: "our tests live in tests/"."""
 _FACT_MARK = CHUNKS.mark_words(_FACT_VERBS)
+"""Set for texts with such a verb; others state no fact."""
 _TROUBLE = lazy_pattern(
     r"\b(?:fail\w*|errors?|bugs?|broken|breaks?|crash\w*|wrong\w*|slow\w*|missing|should|needs?|wants?|must|not|no"
     r"|typos?|mistakes?|issues?|problems?|outdated|old|stale|flaky|red|open|left|late|too|still|todos?)\b"

@@ -28,9 +28,9 @@ class Offer(NamedTuple):
 
 
 _LAST_WORDS = 1_500
-"""Characters at the end of the model's text that may offer a choice..."""
+"""Characters at the end of the model's text that may offer a choice; chosen by hand."""
 _LONGEST_ANSWER = 160
-"""...and of an answer that only chooses; both by hand."""
+"""Characters of an answer that only chooses; chosen by hand."""
 
 
 def offers_in(utterance: Utterance) -> list[Offer]:
@@ -75,7 +75,9 @@ _OPTION = lazy_pattern(
     r"(\S[^\n]*)$",
     re.IGNORECASE | re.MULTILINE,
 )
+"""An option of a list: "b) break it", "**Option 2:** a new table"."""
 _ORDINALS = {"first": 0, "former": 0, "second": 1, "third": 2, "fourth": 3, "last": -1, "latter": -1}
+"""Which option these words choose, as an index."""
 _CHOOSES = lazy_pattern(
     r"\W*(?:(?:ok|okay|yes|yeah|yep|sure|hmm|let[’']?s|please|just|so|then|i|we|i[’']d|would|say|go|do|use|take|pick"
     r"|choose|prefer|like|with|for|think)\b\W*)*(?:the\s+)?"
@@ -84,7 +86,10 @@ _CHOOSES = lazy_pattern(
     r"(?=\W*(?:\Z|[.,;!\n]|(?:then|please|and|but|sounds?|it\s+is|looks?|is\s+fine|works?)\b))",
     re.IGNORECASE,
 )
+"""An answer that chooses: "let's go with option b", "the second one"."""
 _COURTESY = lazy_pattern(
     r"\b(?:please|thanks?|ok|okay|yes|yeah|sure|then|use|prefer|rather|let[’']?s)\b", re.IGNORECASE
 )
+"""Words of an answer that name no option."""
 _OR = lazy_pattern(r"\bor\b", re.IGNORECASE)
+"""The word between two options."""

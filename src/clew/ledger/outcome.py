@@ -35,6 +35,7 @@ class Outcome(NamedTuple):
 _SIDES = 700
 """Characters at both ends of a result where tools print their status (chosen by hand); the rest is output."""
 _LAST_LINES = 3
+"""Lines at the end of an output that may name the error; chosen by hand."""
 _SHORT_ANSWER = 600
 """Characters of an error message (chosen by hand): a longer result of a reading tool is the file itself."""
 
@@ -92,7 +93,9 @@ def _exit_code(text: str) -> int | None:
 # What the patterns recognise ---------------------------------------------------------------------------
 
 _SAID = r"\s*(?:<tool_use_error>|Error: )?\[?"
+"""What a tool may print before its message."""
 _WORDS = r"(?:[\w-]{1,40} ){0,4}"
+"""Up to four words before "rejected by user"."""
 _BY_USER = r"by (?:the )?user(?=\s*$|\s*[][.,;:!()\n]| after \d)"
 """At the end of a sentence, so that "user agent" or "user policy" does not match."""
 _REFUSED = lazy_pattern(
@@ -106,23 +109,27 @@ _REFUSED = lazy_pattern(
     r"|Tool (?:use|call|execution) (?:was )?(?:rejected|denied))",
     re.IGNORECASE,
 )
+"""A person did not allow the call: "The user doesn't want to proceed with this tool use"."""
 _BROKEN_OFF = lazy_pattern(
     rf"{_SAID}(?:(?:The )?user (?:has )?(?:cancell?ed|aborted|interrupted|skipped|dismissed)\b"
     rf"|{_WORDS}(?:cancell?ed|aborted|interrupted) {_BY_USER})",
     re.IGNORECASE,
 )
-"""A person interrupted it; part of it may have been done."""
+"""A person interrupted it, so that part of it may have been done: "Aborted by user after 3.2s"."""
 _EXIT_AT_START = lazy_pattern(
     r"\s*(?:Exit code:? |<returncode>|Command failed with exit code "
     r"|(?:Chunk ID: \S+\n)?(?:Wall time: [\d.]+ seconds\n)?Process exited with code )(-?\d+)"
 )
+"""An exit code in the first lines: "Exit code 1", "Process exited with code 2"."""
 _EXIT_AT_END = lazy_pattern(
     r"^(?:<(?:exited|[^\n<>]{0,80}completed) with exit code |Exit Code: "
     r"|\[(?:The command completed|Command finished) with exit code |\[?[Ee]xit (?:code|status):? "
     r"|Command exited with (?:code|non-zero status code:?) )(-?\d+)",
     re.MULTILINE,
 )
+"""An exit code in the last lines: "[Command finished with exit code 1]"."""
 _EXIT_IN_JSON = lazy_pattern(r'"exit_code":\s?(-?\d{1,18})')
+"""An exit code in a result that is JSON: ``{"exit_code": 1}``."""
 _TOOL_ERROR = lazy_pattern(
     r"\s*(?:<tool_use_error>|<error>|Error\b|ERROR\b|error:|Failed\b|Invalid\b|Could not\b|Cannot\b"
     r"|No replacement was performed|Your proposed edit|File not found|File does not exist"
@@ -131,6 +138,7 @@ _TOOL_ERROR = lazy_pattern(
     r"|Unknown (?:tool|skill)|old_str\w* (?:not found|did not)|ENOENT\b|Tool \S+ not found"
     r"|Permission denied\b)"
 )
+"""How the result of a failed call of a tool begins: "Error: …", "File not found"."""
 _SHELL_ERROR = lazy_pattern(
     r"(?:fatal: |npm (?:ERR!|error) |(?:[^\s:]+: )+(?:line \d+: )?(?:\S+: )?command not found"
     r"|error: |error\[E\d+\]|panic: |\W*ELIFECYCLE\b|make: \*\*\* |FAILED \(|[\w.]*(?:Error|Exception)(?::|$)"
@@ -143,3 +151,4 @@ _FLAGS_FAILURE = frozenset(("Bash",))
 _READS_OF_NOTHING = lazy_pattern(
     r"(?:^|[;&|(]\s*)(?:rg|grep|egrep|git grep|diff|cmp|git diff|test|which|command -v|pgrep|\[)\b[^;&]*$"
 )
+"""A command that ends with exit code 1 if it finds nothing or a difference: "grep -r todo src"."""

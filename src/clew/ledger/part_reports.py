@@ -197,6 +197,7 @@ _SPEAKS_OF_ALL = AnyCasePattern(
     r"\b(?:both|everything(?!\ else)|all\ (?:of\ )?(?:them|it|this|that|these|those|\d+|two|three|four|five)"
     r"|(?:all|everything)\ (?:that\ )?you\ (?:requested|asked|described|wanted))\b"
 )
+"""A report on the whole: "both work now", "all of them"."""
 _UNFINISHED = AnyCasePattern(
     r"""\b(?:not\ (?:yet|done|implemented|started|finished|included|touched|covered|part\ of)
       |n[’']t\ (?:yet|been)|(?:have|has|had|did|do|does)(?:n[’']t|\ not)|remains?|remaining|todo|to\ do
@@ -220,3 +221,4 @@ _PURPOSE = lazy_pattern(
 )
 """Where the reason for a step begins."""
 _LOOKING_CALLS = frozenset((ActionKind.READ, ActionKind.SEARCH, ActionKind.FETCH))
+"""Kinds of calls that only look."""

@@ -1,8 +1,10 @@
 """Which pieces of a message are searched for values, and the position to cite for a value in them.
 
-A part of up to ``WHOLE`` characters is read whole. Of a longer one the first ``HEAD`` and last ``TAIL``
-characters are read, and up to ``ERROR_LINES`` lines between them that mention an error: so a 50 MB output
-costs little more than a 200 kB one.
+``passages(message)`` yields the texts of its parts, each with who speaks (``Voice``); ``LineCursor`` then
+walks through one of them from value to value. A part of up to ``WHOLE`` characters is read whole. Of a
+longer one the first ``HEAD`` and last ``TAIL`` characters are read, and up to ``ERROR_LINES`` lines between
+them that mention an error: so a 50 MB output costs little more than a 200 kB one. ``values`` is the only
+user.
 """
 
 from __future__ import annotations
@@ -21,10 +23,13 @@ WHOLE = 200_000
 HEAD = 120_000
 TAIL = 60_000
 ERROR_LINES = 200
+"""Limits in characters and lines, explained above; chosen by hand."""
 SHORT_ARGUMENT = 300
 """Characters up to which an argument counts as typed by the model; longer ones are bodies: files, patches."""
 _LONGEST_LINE = 1_000
+"""Characters of a line about an error that are read; chosen by hand."""
 _WITH_TEXT = (Text, ToolResult, Thinking)
+"""Kinds of parts with a text."""
 _ESCAPED = lazy_pattern(r"[\x00-\x1f\"\\]")
 """Characters that JSON escapes."""
 
@@ -155,6 +160,7 @@ Place: TypeAlias = tuple[str, int, int, int]
 LONG_LINE = 240
 """Characters above which a piece of a line is cited instead of the whole; chosen by hand."""
 _LINE_NUMBER = lazy_pattern(r"\s*\d+[→\t│:]")
+"""A line number that a tool prints: "  12→"."""
 
 
 class LineCursor:

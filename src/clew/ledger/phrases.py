@@ -1,4 +1,10 @@
-"""Prefilters for phrase patterns, and the sentence around a match, skipping code and quotations."""
+"""Prefilters for phrase patterns, and the sentence around a match, skipping code and quotations.
+
+A pattern such as "let's (use|keep) …" is slow, so ``Phrases(("let lets", "use keep")).may_match(text)``
+first checks whether the words are there at all. ``sentences_with(pattern, signs, text)`` then yields the
+sentences in which the pattern matches. The files with phrase patterns (decisions, announcements, goal) use
+both.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +16,16 @@ from clew.message.patterns import AnyCasePattern, lazy_pattern
 from clew.rules.prefilter import CHUNKS, marks
 
 LONGEST_SENTENCE = 600
+"""Characters of a sentence; a longer one is data or a paragraph without full stops. Chosen by hand."""
 _END = lazy_pattern(r"[.!?…](?=[\"'”’)*_`]*(?:\s|$))|[。！？]|\n")
+"""The end of a sentence or line."""
 _ABBREVIATION = lazy_pattern(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|fig)$", re.IGNORECASE)
+"""An abbreviation, whose full stop ends no sentence."""
 _MARKER = lazy_pattern(r"\s*(?:[-*+•]\s+|\d{1,2}[.)]\s+|#{1,6}\s+)?(?:\[[ xX]\]\s+)?(?:\*\*|__)?")
 _FOREIGN_LINE = lazy_pattern(r"[ \t]*(?:>|\||//|/\*|\$ |@@|<\w)|\t| {8,}")
+"""The beginning of a quoted, table, diff or code line."""
 _CLOSERS = "\"'”’)*_`"
+"""Characters that close a sentence after its full stop."""
 _LOWER = bytes(ord(chr(n).lower()) if n < 128 and chr(n).isalpha() else ord(" ") for n in range(256))
 """Translation table: ASCII letters to lower case, everything else to spaces."""
 

@@ -1,4 +1,9 @@
-"""Find the questions in a text of the user, at the end of a text of the model, and in a call."""
+"""Find the questions in a text of the user, at the end of a text of the model, and in a tool call.
+
+All are returned as spans: in "I need help. Why does it fail?", ``questions_of_user`` finds the second
+sentence. Pasted text and code do not count. ``Talk`` turns the questions into work items; ``offers`` reads
+the model's.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +22,7 @@ LONGEST_REQUEST = 600
 LAST_WORDS = 900
 """Characters at the end of a text of the model that may ask something; chosen by hand."""
 _MOST_QUESTIONS, _MOST_ASKED = 12, 4
+"""Questions of one text of the user, and of the model, that are tracked; chosen by hand."""
 _MOSTLY = 0.9
 """Share of a text from which it only asks questions; chosen by hand."""
 NO_TASK = lazy_pattern(
@@ -65,13 +71,13 @@ def last_questions(utterance: Utterance) -> list[tuple[int, int]]:
     if text[end - 1] not in "?？\"'”’)*_`" or len(text) - end >= LAST_WORDS // 2:
         return []
     found = [(start, end)]
-    from_ = max(0, len(text) - LAST_WORDS)
-    if "?" in text[from_:start]:
-        before = [one for one in sentences(text[from_:start]) if any(map(str.isalpha, one.text))]
+    read_from = max(0, len(text) - LAST_WORDS)
+    if "?" in text[read_from:start]:
+        before = [one for one in sentences(text[read_from:start]) if any(map(str.isalpha, one.text))]
         for sentence in reversed(before[1 - _MOST_ASKED :]):
             if not sentence.text.endswith("?"):
                 break
-            found.insert(0, (sentence.start + from_, sentence.end + from_))
+            found.insert(0, (sentence.start + read_from, sentence.end + read_from))
     return found
 
 

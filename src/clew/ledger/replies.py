@@ -1,9 +1,8 @@
-"""Decide whether a reply of the model reports a result, and which postponed work it mentions.
+"""Decide whether a reply of the model reports a result, or leaves what was asked open.
 
 "Noted.", "I will look at it", "I won't" and "I don't know" finish no open work: a text that only
-acknowledges, promises, refuses or does not know is not a report. Postponed work was requested or promised, is
-not done, and is no longer the topic; it is indexed by content words, so that a report is compared with few of
-many items.
+acknowledges, promises, refuses or does not know is not a report (``is_report``). "The login works now." is
+one. ``Talk`` closes requests by it; ``part_reports`` reads the single sentences.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from clew.rules.prefilter import CHUNKS, marks
 LONGEST_HOLLOW = 400
 """Characters above which a text always counts as a report; chosen by hand."""
 _LONGEST_REFUSAL = 1_200
+"""Characters of a text that only refuses or does not know; chosen by hand."""
 
 
 def is_report(text: str) -> bool:
@@ -88,6 +88,7 @@ def says_all_done(text: str) -> bool:
 # What the patterns recognise ---------------------------------------------------------------------------
 
 _SENTENCE = lazy_pattern(r"[^.!?\n]*(?:[.!?](?!\s|$)[^.!?\n]*)*[.!?]*")
+"""One sentence or line; a full stop within a word does not end it."""
 _COURTESY = (
     r"(?:thanks?(?:\ you|\ a\ lot)?|thx|ok(?:ay)?|noted|understood|got\ it|i\ see|i\ understand"
     r"|sure(?:\ thing)?"
@@ -99,9 +100,13 @@ _COURTESY = (
     r"|verstanden|alles\ klar|(?:das\ )?mache?\ ich(?:\ gleich)?|d[’']accord|compris|entendido|capito"
     r"|понял[аи]?|хорошо|了解(?:しました|です)?|承知しました|わかりました|好的|明白了?)"
 )
+"""One courtesy, in several languages: "got it", "verstanden"."""
 _COURTESIES = lazy_pattern(rf"\W*+(?:{_COURTESY}\b\W*+)*+", re.IGNORECASE)
+"""A text of courtesies only: "Okay, thanks!"."""
 _OPENER = lazy_pattern(rf"\W*+(?:(?:{_COURTESY}|yes|yeah|yep|no|so|and|then|but|now)\b\W*+)*+", re.IGNORECASE)
+"""Courtesies, "yes", "so" and the like at the beginning of a text."""
 _FIRST_WORD = lazy_pattern(r"\W*+(\w*+)")
+"""The first word of a text."""
 _OPENING_WORDS = frozenset(
     """
     thank thanks thx ok okay noted understood got i sure certainly of absolutely alright all right great good
@@ -153,8 +158,11 @@ _NOT_FINISHED = lazy_pattern(
 _NOT_FINISHED_MARK = CHUNKS.mark_words(
     ("request", "api", "error", "stop", "half", "ran", "finishing", "completing")
 )
+"""Set for texts with a word of ``_NOT_FINISHED``; others are not searched."""
 _OFFERS_INSTEAD = lazy_pattern(r"\b(?:but|however|though|instead|because\ it|so\ i)\b", re.IGNORECASE)
+"""A refusal that offers something else: "I can't push, but the branch is ready"."""
 _RESULT_AFTER_COLON = lazy_pattern(r":\s+(?:\S+\s+){2}\S")
+"""A result after an announcement: "Let me explain: the cache was stale"."""
 _ALL_DONE = lazy_pattern(
     r"""\b(?:everything(?!\ else)\b[^.!?\n]{0,40}
     | all(?:\ of)?(?:\ (?:the|these|those|your|my|our|that|this|it|them))?
@@ -169,3 +177,4 @@ _ALL_DONE = lazy_pattern(
 )
 """That everything is done, or all of the work; "all tests are in place" speaks of the tests alone."""
 _ALL_MARK = CHUNKS.mark_words(("all", "everything"))
+"""Set for texts with a word of ``_ALL_DONE``; others are not searched."""

@@ -293,7 +293,7 @@ _PLEASE = lazy_pattern(
     [^\W\d_]{3,}\s+\w""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""A request with any verb: "please rotate the keys"; "please note" and "please use" only say how."""
+"""A request with any verb: "please polish the page"; "please note" and "please use" only say how."""
 _LOOKING = lazy_pattern(rf"\W*(?:\w+\W+){{0,3}}?(?:{LOOKING_VERBS})\b", re.IGNORECASE)
 """A request that begins with a verb of looking: "then check the logs"."""
 _STATES = lazy_pattern(
@@ -335,6 +335,7 @@ _NAME_WORD = rf"{_NO_NAME}[\w`@#$\"][\w`./@#$'’\"-]*"
 _NAME = rf"(?:{DETERMINER}\s+)?(?:{_NAME_WORD}\s+){{0,3}}{_NAME_WORD}"
 """One to four words that name a thing, with or without a determiner: "the login form"."""
 _BEFORE_LAST = r"(?:\band|&|\bplus|\bas\ well\ as|\balong\ with)\s+(?:also\s+)?"
+""""and" before the last name of a row."""
 _OBJECTS = lazy_pattern(
     rf"""{_NAME}(?:\s*,\s*{_NAME})*\s*,?\s*{_BEFORE_LAST}{_NAME}
     (?=\W*\Z|[.,;:!?)]+(?:\s|\Z)
@@ -353,3 +354,4 @@ _ONE_NAME = lazy_pattern(rf"{DETERMINER}\s+\S+", re.IGNORECASE)
 _NEEDS_ANOTHER = lazy_pattern(rf"(?!the\s){DETERMINER}\s", re.IGNORECASE)
 """A determiner that the last name of a row has too: "a flight and a hotel", not "a bug and move on"."""
 _HAS_DETERMINER = lazy_pattern(rf"{DETERMINER}\s", re.IGNORECASE)
+"""A name with a determiner: "the docs"."""

@@ -29,6 +29,7 @@ LOOKING_VERBS = (
 )
 """Verbs of work that only looks: reading a file may be all of it."""
 VERB = rf"(?:{MAKING_VERBS}|{LOOKING_VERBS})"
+"""A known verb of work."""
 OPENER = (
     r"(?:(?:also|and|then|finally|lastly|next|now|first(?:ly)?|second(?:ly)?|third(?:ly)?|please|after\ that"
     r"|afterwards|additionally|ok(?:ay)?|great|thanks|so|just|\d{1,2}[.)])\b[\s,:]*)*"
@@ -40,9 +41,11 @@ POLITE = (
 )
 """A polite form before the verb: "could you", "I'd like to", "we need to", "let's"."""
 ADVERBS = r"(?:also\ |please\ |then\ |now\ |just\ )*"
+"""Words between a polite form and its verb: "could you *please also* fix"."""
 DETERMINER = (
     r"(?:the|an?|my|our|your|its|their|all|both|each|every|this|these|those|some|any|another|two|three|four)"
 )
+"""What may come before the name of a thing."""
 
 
 def begins_request(text: str, start: int = 0, end: int = sys.maxsize) -> bool:
@@ -63,3 +66,4 @@ def verbs_of_work() -> frozenset[str]:
 
 
 _REQUEST = lazy_pattern(rf"{OPENER}(?:{POLITE})?{ADVERBS}{VERB}\b", re.IGNORECASE)
+"""A request: "okay, could you please fix"."""

@@ -1,4 +1,9 @@
-"""Numbered sections of a request ("## Slice 2: the CLI"), and which of them a text names."""
+"""Numbered sections of a request ("## Slice 2: the CLI"), and which of them a text names.
+
+A section has a label: both the heading "## Slice 2: the CLI" and the words "slices 1 and 2" give
+``slice#2``. If a report names one section of a request as done and another nowhere, ``left_sections``
+returns the other, which stays open. ``CompoundRequests`` uses it.
+"""
 
 from __future__ import annotations
 
@@ -74,14 +79,19 @@ def named_sections(text: str) -> Iterator[str]:
 # What the patterns recognise ---------------------------------------------------------------------------
 
 _NAME = "slice|phase|step|part|stage|milestone"
+"""What people call the numbered sections of a request."""
 _NAMES = _NAME.split("|")
 _HEADING = lazy_pattern(
     rf"^[ \t]*(?:#{{1,6}}[ \t]+|[-*+][ \t]+)?\**(?P<name>{_NAME})[ \t]+(?P<number>\d{{1,2}})\b(?!\.\d)[^\n]*",
     re.IGNORECASE | re.MULTILINE,
 )
+"""The heading of a section: "## Slice 2: the CLI"."""
 _NAMED = lazy_pattern(
     rf"\b(?P<name>{_NAME})s?[ \t]+(?P<numbers>\d{{1,2}}(?:[ \t]*(?:,|and|&|to|[-–])[ \t]*\d{{1,2}}\b)*)",
     re.IGNORECASE,
 )
+"""Words that name sections: "phases 1-3", "step 2 and 4"."""
 _ALL = AnyCasePattern(rf"\b(?:all|both|every|each)\s+(?:of\s+the\s+|the\s+)?(?:\w+\s+)?(?:{_NAME})s?\b")
+"""Words about all sections: "all of the phases"."""
 _NUMBER = lazy_pattern(r"\d+|[-–]|to")
+"""The numbers and range signs in "1, 2 to 4"."""

@@ -1,16 +1,21 @@
-"""What command lines and patches do to files and URLs, without running them."""
+"""What command lines and patches do to files and URLs, without running them.
+
+``effects("cd api && sed -i s/a/b/ app.py")`` returns ``[Touch(MODIFIED, "api/app.py")]``. Each known program
+has a small parser from its words to what it does (``_PROGRAMS`` at the end); unknown programs touch nothing.
+``tool_actions`` uses it for shell calls and patches, so that ``artifacts`` knows which files changed.
+"""
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import pairwise, zip_longest
 from types import MappingProxyType
 from typing import NamedTuple
 
+from clew.ledger.command_line import simple_commands, without_prefixes
 from clew.message.patterns import lazy_pattern
 
 
@@ -29,6 +34,7 @@ class Action(StrEnum):
 
 
 CHANGES = frozenset({Action.CREATED, Action.MODIFIED, Action.DELETED, Action.MOVED})
+"""Actions after which a file is not what it was."""
 
 
 class Touch(NamedTuple):
@@ -40,15 +46,9 @@ class Touch(NamedTuple):
     """Of a move: the new path."""
 
 
-_HEADER = lazy_pattern(r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
-_DIFF = lazy_pattern(r"^--- (?:a/)?(\S+).*\n\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
-_ACTIONS = {"Add File": Action.CREATED, "Update File": Action.MODIFIED, "Delete File": Action.DELETED}
-_NOWHERE = "/dev/null"
-
-
 def touches_of_patch(text: str) -> Iterator[Touch]:
     """Yield the action on each file of a patch; supports ``*** Begin Patch`` and unified diffs."""
-    waiting: Touch | None = None
+    waiting: Touch | None = None  # until it is known whether "Move to" follows
     for verb, name in _HEADER.findall(text):
         if verb == "Move to":
             if waiting is not None:
@@ -57,7 +57,7 @@ def touches_of_patch(text: str) -> Iterator[Touch]:
             continue
         if waiting is not None:
             yield waiting
-        waiting = Touch(_ACTIONS[verb], name)
+        waiting = Touch(_PATCH_ACTIONS[verb], name)
     if waiting is not None:
         yield waiting
     elif "\n+++ " in text and "*** " not in text:
@@ -70,116 +70,6 @@ def _touches_of_diff(text: str) -> Iterator[Touch]:
             yield Touch(Action.DELETED, old)
         else:
             yield Touch(Action.CREATED if old == _NOWHERE else Action.MODIFIED, new)
-
-
-LONGEST = 20_000
-"""Characters of a command line that are parsed (chosen by hand); here-documents are skipped and do not
-count."""
-
-_TOKEN = lazy_pattern(
-    r"""
-    (?P<blank>[ \t\r]+|\\\n|(?:(?<=\s)|(?<=\A))\#[^\n]*)
-  | (?P<heredoc><<-?[ \t]*(?P<mark>['"]?)(?P<tag>\w+)(?P=mark))
-  | (?P<herestring><<<)
-  | (?P<redirect>(?:[12]|&)?>>?\|?(?:&[12-])?|<)
-  | (?P<end>&&|\|\||[;|&\n()])
-  | (?P<word>(?:[^\s'"\\;|&<>()]|\\.|'[^']*'|"(?:\\.|[^"\\])*")+)
-  | (?P<other>.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
-_SYNTAX = lazy_pattern(r"[\n'\"\\;|&<>()#]")
-"""Characters that a line of plain words does not contain."""
-_QUOTED = lazy_pattern(r"'([^']*)'|\"((?:\\.|[^\"\\])*)\"|\\(.)", re.DOTALL)
-_ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*=")
-_PREFIXES = frozenset(
-    ("sudo", "env", "time", "nohup", "command", "exec", "xargs", "then", "do", "else", "!", "{")
-)
-_NO_PATH = lazy_pattern(r"[$*?{}<>|`\n\"']|^-|^/dev/|^&|^\d+$|^$|^\.{1,2}$")
-_WRITES = lazy_pattern(r"[\"'][wax]b?\+?[\"']|\bwrite|\brename|\bcopy")
-_QUOTED_FILE = lazy_pattern(r"[\"']([\w./~-]+\.\w{1,8})[\"']")
-"""What a script does, and names, that may be files which it writes."""
-_HAS_SUFFIX = lazy_pattern(r"\w\.[A-Za-z]\w{0,7}$")
-"""A file rather than a branch."""
-_URL = lazy_pattern(r"https?://[^\s\"'<>)\]}`,\\|]+")
-
-
-@dataclass(slots=True)
-class Simple:
-    """One command of a line: its words, the files it writes by redirection, and its here-documents."""
-
-    words: list[str] = field(default_factory=list)
-    outputs: list[str] = field(default_factory=list)
-    document: str = ""
-    then: str = ""
-    """The operator before the next command; empty for the last."""
-
-
-def simple_commands(line: str) -> Iterable[Simple]:
-    """Return the commands of a line in order."""
-    if len(line) <= LONGEST and not _SYNTAX.search(line):
-        return [Simple(line.split())] if line and not line.isspace() else []
-    return _parsed(line)
-
-
-def _parsed(line: str) -> list[Simple]:
-    """Return the simple commands of a command line: ``a && b > c`` has two; here-documents have none."""
-    found: list[Simple] = []
-    command = opened = Simple()
-    tags: list[str] = []
-    redirected = ""
-    at = 0
-    while at < min(len(line), LONGEST):
-        match = _TOKEN.match(line, at)
-        if match is None:
-            break
-        at = match.end()
-        match match.lastgroup:
-            case "word":
-                _take(command, _unquote(match[0]), redirected)
-                redirected = ""
-            case "redirect":
-                redirected = "" if match[0][-1] in "12-" else match[0]
-            case "tag" | "heredoc":
-                tags.append(match["tag"])
-                opened = command
-            case "end":
-                if match[0] == "\n" and tags:
-                    begun, at = at, _after_documents(line, at, tags)
-                    opened.document = line[begun : min(at, begun + LONGEST)]
-                if command.words or command.outputs:
-                    command.then = match[0]
-                    found.append(command)
-                command = Simple()
-            case _:
-                pass
-    if command.words or command.outputs:
-        found.append(command)
-    return found
-
-
-def _take(command: Simple, word: str, redirected: str) -> None:
-    if ">" in redirected:
-        command.outputs.append(word)
-    elif not redirected:
-        command.words.append(word)
-
-
-def _after_documents(line: str, at: int, tags: list[str]) -> int:
-    """Return the end of the here-documents that begin here."""
-    while tags:
-        closing = re.compile(rf"^\t*{re.escape(tags.pop(0))}[ \t]*$", re.MULTILINE).search(line, at)
-        if closing is None:
-            tags.clear()
-            return len(line)
-        at = closing.end()
-    return at
-
-
-def _unquote(word: str) -> str:
-    if "'" not in word and '"' not in word and "\\" not in word:
-        return word
-    return _QUOTED.sub(lambda quoted: quoted[1] or quoted[2] or quoted[3] or "", word)
 
 
 def effects(line: str, folder: str = "") -> list[Touch]:
@@ -205,15 +95,8 @@ def effects(line: str, folder: str = "") -> list[Touch]:
     return found
 
 
-def without_prefixes(words: list[str]) -> list[str]:
-    """Return the words of a command starting at its program."""
-    at = 0
-    while at < len(words) and (words[at] in _PREFIXES or _ASSIGNMENT.match(words[at])):
-        at += 1
-    return words[at:]
-
-
 def _is_named(touch: Touch) -> bool:
+    """Return True if a touch has real names, no variables, wildcards or numbers."""
     return touch.action is Action.FETCHED or not (
         _NO_PATH.search(touch.name) or (touch.to and _NO_PATH.search(touch.to))
     )
@@ -225,9 +108,6 @@ def _inside(touch: Touch, folder: str) -> Touch:
         return touch
     to = posixpath.join(folder, touch.to) if touch.to else ""
     return Touch(touch.action, posixpath.join(folder, touch.name), to)
-
-
-# One parser for each program: from its words to what it does ----------------------------------------------
 
 
 def _operands(words: Sequence[str], valued: str = "") -> list[str]:
@@ -245,6 +125,8 @@ def _operands(words: Sequence[str], valued: str = "") -> list[str]:
 
 
 def _each(action: Action, valued: str = "") -> Callable[[Sequence[str]], Iterator[Touch]]:
+    """Return a parser for programs that do the same to each of their operands: ``rm a b``."""
+
     def read(words: Sequence[str]) -> Iterator[Touch]:
         return (Touch(action, name) for name in _operands(words, valued))
 
@@ -264,6 +146,7 @@ def _copies(words: Sequence[str]) -> Iterator[Touch]:
 
 
 def _landing(source: str, target: str, sources: int) -> str:
+    """Return the path of a moved or copied file: in the target if that is a folder."""
     into_folder = sources > 1 or target.endswith("/") or target == "."
     return posixpath.join(target, posixpath.basename(source)) if into_folder else target
 
@@ -318,11 +201,6 @@ def _scripts(words: Sequence[str]) -> Iterator[Touch]:
             yield from (Touch(Action.WRITTEN, name[1]) for name in _QUOTED_FILE.finditer(script))
 
 
-_FILE_NAMES = lazy_pattern(r"\b(\w+)[ \t]*(?:=(?!=)|\bin\b)[ \t]*(\[[^\]]*\]|\([^)\n]*\)|[^\n]*)")
-"""A name of a script, and the value or list that may be the paths of files."""
-_READS_TOO = lazy_pattern(r"\bread(?:_text|lines|FileSync|File)?\(|[\"']r\+b?[\"']")
-
-
 def _from_document(program: str, words: Sequence[str], text: str) -> Iterator[Touch]:
     """Yield what a here-document does to files: a script that a program runs, or a patch."""
     if program in ("python", "python3", "node") and all(word == "-" for word in words[1:]):
@@ -342,14 +220,9 @@ def _written_by_script(text: str) -> Iterator[str]:
     yield from found
 
 
-_SCRIPT_WRITES = lazy_pattern(
-    r"""\bopen\(\s*(?P<opened>\w+|["'][^"'\n]+["'])\s*,\s*(?:mode=)?["'](?:[wax]b?\+?|r\+b?)["']"""
-    r"""|(?P<written>\b\w+|\bPath\(\s*["'][^"'\n]+["']\s*\))\.(?:write_(?:text|bytes)\(|open\(["'][wax])"""
-    r"""|\bwriteFile(?:Sync)?\(\s*(?P<node>\w+|["'][^"'\n]+["'])\s*,"""
-)
-
-
 def _powershell(action: Action) -> Callable[[Sequence[str]], Iterator[Touch]]:
+    """Return a parser for a PowerShell command that does something to its first operand."""
+
     def read(words: Sequence[str]) -> Iterator[Touch]:
         names = [word for word in words[1:] if not word.startswith("-")]
         return (Touch(action, name) for name in names[:1])
@@ -357,6 +230,36 @@ def _powershell(action: Action) -> Callable[[Sequence[str]], Iterator[Touch]]:
     return read
 
 
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_HEADER = lazy_pattern(r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
+"""The line before a file in a patch of ``apply_patch``."""
+_DIFF = lazy_pattern(r"^--- (?:a/)?(\S+).*\n\+\+\+ (?:b/)?(\S+)", re.MULTILINE)
+"""The two lines before a file in a unified diff."""
+_PATCH_ACTIONS = {"Add File": Action.CREATED, "Update File": Action.MODIFIED, "Delete File": Action.DELETED}
+"""What these lines say is done to the file."""
+_NOWHERE = "/dev/null"
+"""The name of a file that a diff creates or deletes, on its other side."""
+_NO_PATH = lazy_pattern(r"[$*?{}<>|`\n\"']|^-|^/dev/|^&|^\d+$|^$|^\.{1,2}$")
+"""What is no path: a variable, a wildcard, an option, a number."""
+_WRITES = lazy_pattern(r"[\"'][wax]b?\+?[\"']|\bwrite|\brename|\bcopy")
+"""What a script contains that writes files."""
+_QUOTED_FILE = lazy_pattern(r"[\"']([\w./~-]+\.\w{1,8})[\"']")
+"""What a script does, and names, that may be files which it writes."""
+_HAS_SUFFIX = lazy_pattern(r"\w\.[A-Za-z]\w{0,7}$")
+"""A file rather than a branch."""
+_URL = lazy_pattern(r"https?://[^\s\"'<>)\]}`,\\|]+")
+"""A web address."""
+_FILE_NAMES = lazy_pattern(r"\b(\w+)[ \t]*(?:=(?!=)|\bin\b)[ \t]*(\[[^\]]*\]|\([^)\n]*\)|[^\n]*)")
+"""A name of a script, and the value or list that may be the paths of files."""
+_READS_TOO = lazy_pattern(r"\bread(?:_text|lines|FileSync|File)?\(|[\"']r\+b?[\"']")
+"""A script that reads a file before it writes: it modifies the file."""
+_SCRIPT_WRITES = lazy_pattern(
+    r"""\bopen\(\s*(?P<opened>\w+|["'][^"'\n]+["'])\s*,\s*(?:mode=)?["'](?:[wax]b?\+?|r\+b?)["']"""
+    r"""|(?P<written>\b\w+|\bPath\(\s*["'][^"'\n]+["']\s*\))\.(?:write_(?:text|bytes)\(|open\(["'][wax])"""
+    r"""|\bwriteFile(?:Sync)?\(\s*(?P<node>\w+|["'][^"'\n]+["'])\s*,"""
+)
+"""A place where a script writes a file: ``open("a", "w")``, ``path.write_text(``, ``writeFileSync("a",``."""
 _PROGRAMS: Mapping[str, Callable[[Sequence[str]], Iterator[Touch]]] = MappingProxyType(
     {
         "rm": _each(Action.DELETED),

@@ -1,4 +1,9 @@
-"""Stems of content words, by which requests are recognised in reports and calls."""
+"""Stems of content words, by which requests are recognised in reports and calls.
+
+``stems("Implementing the loginForm")`` is ``{"imple", "login", "form"}``: endings are cut, at most five
+letters are kept, names in camelCase are split, and words such as "the" are left out. Two texts are about
+the same thing if they share stems.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,13 @@ from clew.message.patterns import lazy_pattern
 from clew.rules.languages import is_function_word
 
 _WORD = lazy_pattern(r"[^\W\d_]{3,}|\d{2,}")
+"""A word of three letters, or a number of two digits, or more."""
 _HUMP = lazy_pattern(r"(?<=[a-z])(?=[A-Z])")
+"""The place between two words in camelCase."""
 _SUFFIX = lazy_pattern(r"(?:ations?|ions?|ings?|ed|es|s|e|y|ies)$")
-_SHORTEST_STEM = 3
-_STEM = 5
+"""An ending that is cut."""
+_SHORTEST_STEM, _LONGEST_STEM = 3, 5
+"""Letters of a stem; chosen by hand."""
 
 
 def stems(text: str) -> frozenset[str]:
@@ -32,4 +40,4 @@ def _stem(word: str) -> str:
     if is_function_word(word):
         return ""
     short = _SUFFIX.sub("", word)
-    return (short if len(short) >= _SHORTEST_STEM else word)[:_STEM]
+    return (short if len(short) >= _SHORTEST_STEM else word)[:_LONGEST_STEM]

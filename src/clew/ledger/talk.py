@@ -51,8 +51,8 @@ from clew.message import Cite
 from clew.rules.pasted import pasted_document
 from clew.rules.speech import ASSISTANT, USER, Utterance
 
-_MOST_BEHIND = 16
-"""Requests behind the quoted beginning of a message; with more it is a plan or a specification, and its
+_MOST_LATER = 16
+"""Requests after the quoted beginning of a message; with more it is a plan or a specification, and its
 excerpt says how much it leaves out. Chosen by hand: of 425 long messages of real users, 87 have up to 6 of
 them, 2 have 9 or 11, none has more."""
 _MOST_ENDED_WORDS = 256
@@ -218,26 +218,33 @@ class Talk:
         start, end = _stripped(utterance.text)
         end = min(end, start + LONGEST_REQUEST)
         self._open(LoopKind.REQUEST, utterance.text[start:end], utterance.cite(start, end))
+        self._request_more(utterance, end, questions)
+        self.compound.add_sections(utterance.text, utterance.cite(0, len(utterance.text)))
+
+    def _request_more(self, utterance: Utterance, after: int, questions: Iterable[tuple[int, int]]) -> None:
+        """Open what a long message asks for after its quoted beginning; of too many, only the questions."""
         whole = utterance.cite(0, len(utterance.text))
         plan = pasted_document(utterance.text)  # one request, however many steps it has
         more = [
             part
-            for part in request_parts(utterance.text, whole, after=end)
+            for part in request_parts(utterance.text, whole, after=after)
             if not plan.start <= part.source.start - whole.start < plan.end
         ]
-        if len(more) > _MOST_BEHIND:
+        if len(more) > _MOST_LATER:
             more = [part for part in more if not part.only_names]
-        for part in (part for part in more if part.words and len(more) <= _MOST_BEHIND):
-            self._open(LoopKind.REQUEST, part.text, part.source)
-        for first, last in questions if len(more) > _MOST_BEHIND else ():
-            if last > end:
-                self._open(LoopKind.QUESTION, utterance.text[first:last], utterance.cite(first, last))
-        self.compound.add_sections(utterance.text, whole)
+        if len(more) <= _MOST_LATER:
+            for part in more:
+                if part.words:
+                    self._open(LoopKind.REQUEST, part.text, part.source)
+            return
+        for start, end in questions:
+            if end > after:
+                self._open(LoopKind.QUESTION, utterance.text[start:end], utterance.cite(start, end))
 
     # The model speaks ------------------------------------------------------------------------------------
 
     def _model_spoke(self, utterance: Utterance) -> None:
-        """Note what a text of the model means for open work: report, refusal, question, announcement."""
+        """Record what a text of the model means for open work: report, refusal, question, announcement."""
         self._take_up_command()
         cite, reply = utterance.cite(0, len(utterance.text)), self.reply
         self._end(self.announced.carried_out(self.open), Closed.DONE, cite)
@@ -256,22 +263,22 @@ class Talk:
         self._announce(utterance)
 
     def _reported(self, text: str, cite: Cite) -> None:
-        """Note a report: what it says was done, and which parts of requests it leaves out."""
+        """Record a report: what it says was done, and which parts of requests it leaves out."""
         self.reply.report = self.reply.stated = cite
         asked = any(loop.kind is LoopKind.QUESTION for loop in self.open.values())
         self.reply.stated_stems = sorted(stems(text)) if asked else []
-        told = divided(text)
-        self.put_off.hear(told.done)
+        said = divided(text)
+        self.put_off.hear(said.done)
         self.reply.left = []
         if self.compound.is_open:
             by_hand = (loop.source for loop in self.ended if loop.closed is Closed.BY_HAND)
             for part in self.compound.left_by(text, self._messages_waiting(), by_hand):
                 self.reply.left.append(self._numbered(*part))
-        self.reply.unfinished = [] if self.reply.left else self._unfinished_by(told.not_done, cite)
-        if told.left and self._asks_to_do(cite):
+        self.reply.unfinished = [] if self.reply.left else self._unfinished_by(said.not_done, cite)
+        if said.left and self._asks_to_do(cite):
             self.reply.left += [
                 self._numbered(LoopKind.LEFT, text[start:end], _within(cite, start, end))
-                for start, end in told.left
+                for start, end in said.left
             ]
 
     def _asks_to_do(self, report: Cite) -> bool:

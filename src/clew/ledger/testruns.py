@@ -1,130 +1,27 @@
-"""Read from the output of a test run which tests failed and passed, and how many."""
+"""Read from a command and its output which tests ran, and which of them failed and passed.
+
+``run_of("cd api && pytest -x tests/", output)`` returns a ``Run``: the runner, the failed tests with their
+positions in the output, the passed ones that it lists, and which tests the command selected. ``checks``
+tracks failing tests with it, ``failures`` recognises that a failed run passes now. The output formats of
+the runners are in ``runner_formats``.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from types import MappingProxyType
 from typing import NamedTuple
 
-from clew.ledger.shell import simple_commands, without_prefixes
+from clew.ledger.command_line import simple_commands, without_prefixes
+from clew.ledger.runner_formats import RUNNERS, Runner, readable
 from clew.message.patterns import lazy_pattern
-from clew.message.text import blank_colours
 
-LONGEST = 400_000
-"""Characters of an output that are read (chosen by hand): the last ones, with the runner's summary."""
 LONGEST_COMMAND = 4_000
 """Characters of a command line that are searched for a test runner; chosen by hand."""
 MOST_FAILED = 200
 """Failed tests of one run that are listed; chosen by hand."""
-
-
-class Runner(NamedTuple):
-    """Output format of a test runner; ``fails`` and ``passes`` capture the test's name in group 1."""
-
-    name: str
-    sign: str
-    """A substring of all its output, checked first."""
-    fails: re.Pattern[str]
-    passes: re.Pattern[str]
-    summary: re.Pattern[str]
-    """Shows that it ran to the end."""
-    verdicts: tuple[str, ...] = ()
-    """If given, substrings of which every line with a failed or passed test has one, checked first."""
-
-
-def _lines(pattern: str) -> re.Pattern[str]:
-    return lazy_pattern(pattern, re.MULTILINE)
-
-
-_TIME = r"(?:[ \t]+[\[(]?[\d.]+ ?m?s[\])]?)?[ \t]*$"
-RUNNERS = (
-    Runner(
-        "pytest",
-        " in ",
-        _lines(
-            r"^[ \t]*(?:FAILED|ERROR) (\S+\.py(?:::[^\n]+?)?)(?: - [^\n]*)?[ \t]*$"
-            r"|^[ \t]*(\S+\.py::[^\n]+?) (?:FAILED|ERROR)\b"
-        ),
-        _lines(r"^[ \t]*(\S+\.py::[^\n]+?) PASSED\b"),
-        _lines(
-            r"^[ \t]*=* ?(?:\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|warnings?"
-            r"|deselected)(?:, )?)+"
-            r" in [\d.]+"
-        ),
-        ("FAILED", "ERROR", "PASSED"),
-    ),
-    Runner(
-        "sympy",
-        "tests finished: ",
-        _lines(r"^_+ (\S+\.py:\w+) _+$"),
-        _lines(r"^(?!)()"),  # it does not list passed tests
-        _lines(r"^=+ tests finished: "),
-    ),
-    Runner(
-        "unittest",
-        "Ran ",
-        _lines(r"^[ \t]*(?:FAIL|ERROR): (\S+ \([\w.]+\))"),
-        _lines(r"^[ \t]*(\w+ \([\w.]+\))(?:\n[^\n]{0,200})? \.\.\. ok$"),
-        _lines(r"^[ \t]*Ran \d+ tests? in"),
-    ),
-    Runner(
-        "go",
-        "\t",
-        _lines(r"^[ \t]*--- FAIL: (\S+)|^FAIL[ \t]+(\S+) \[(?:build|setup) failed\]"),
-        _lines(r"^[ \t]*--- PASS: (\S+)|^ok[ \t]+(\S+)[ \t]"),
-        _lines(r"^(?:ok|FAIL)[ \t]+\S+|^PASS$"),
-    ),
-    Runner(
-        "cargo",
-        "test result: ",
-        _lines(r"^test (\S+) \.\.\.[ \t]+FAILED"),
-        _lines(r"^test (\S+) \.\.\.[ \t]+ok"),
-        _lines(r"^test result: "),
-    ),
-    Runner(
-        "vitest",
-        "Test Files",
-        _lines(r"^[ \t]*FAIL[ \t]+(\S+\.\w+(?:[ \t]+>[ \t]+[^\n]+?)?)(?: \[ [^\n]*)?[ \t]*$"),
-        _lines(
-            r"^[ \t]*✓[ \t]+(\S+\.\w+(?:[ \t]+>[ \t]+[^\n]+?)?)(?:[ \t]+\([ \t]*\d+ tests?[ \t]*\))?" + _TIME
-        ),
-        _lines(r"^[ \t]*Test Files[ \t]+.*\b(?:passed|failed)\b"),
-    ),
-    Runner(
-        "jest",
-        "Test Suites:",
-        _lines(r"^[ \t]*● ([^\n]+ › [^\n]+?)[ \t]*$|^[ \t]*FAIL[ \t]+(\S+\.\w+)" + _TIME),
-        _lines(r"^[ \t]*PASS[ \t]+(\S+\.\w+)" + _TIME),
-        _lines(r"^[ \t]*Tests:[ \t]+.*\b(?:passed|failed)\b"),
-    ),
-    Runner(
-        "bun",
-        " fail",
-        _lines(r"^[ \t]*(?:\(fail\)|✗) ([^\n]+?)" + _TIME),
-        _lines(r"^[ \t]*(?:\(pass\)|✓) ([^\n]+?)" + _TIME),
-        _lines(r"^[ \t]*\d+ fail[ \t]*$"),
-    ),
-    Runner(
-        "mocha",
-        " passing",
-        # In the failures at the end, the number precedes the suite, and the test is on the next line.
-        _lines(r"^[ \t]+\d+\) (?:[^\n]+\n[ \t]{5,})?([^\s✓✔][^\n]*?):?[ \t]*$"),
-        _lines(r"^[ \t]+(?:✓|✔) ([^\n]+?)" + _TIME),
-        _lines(r"^[ \t]+\d+ (?:passing|failing)\b"),
-    ),
-    Runner(
-        "node",
-        " fail ",
-        _lines(
-            r"^[ \t]*(?:not ok \d+ - |✖ )(?!failing tests)([^\n]+?)(?: \([\d.]+ms\))?(?: #[^\n]*)?[ \t]*$"
-        ),
-        _lines(r"^[ \t]*(?:ok \d+ - |✔ )([^\n]+?)(?: \([\d.]+ms\))?(?: #[^\n]*)?[ \t]*$"),
-        _lines(r"^[ \t]*(?:#|ℹ) fail \d+"),
-    ),
-)
 
 
 class FailedTest(NamedTuple):
@@ -166,19 +63,13 @@ def run_of(command: str, output: str) -> Run | None:
     ran = _selection(command)
     if ran is None:
         return None
-    text, shift = _readable(output)
-    match = _NAMED.search(ran.line)
+    text, shift = readable(output)
+    named = _NAMED_RUNNER.search(ran.line)
     for runner in RUNNERS:
-        if match and _RUNNER_OF.get(match[0], match[0]) != runner.name:
+        if named and _RUNNER_OF.get(named[0], named[0]) != runner.name:
             continue  # the command names its runner, so other formats are not tried
         if runner.sign in text and runner.summary.search(text):
-            if runner.verdicts and not any(map(text.__contains__, runner.verdicts)):
-                return Run(runner.name, (), frozenset(), ran.line, ran.selects, ran.leaves_out)
-            failed = tuple(_failed_tests(runner, text, shift))
-            passed = frozenset(
-                name for names in _names_matching(runner.passes, text) for name in names if name
-            )
-            passed -= {test.name for test in failed}
+            failed, passed = _results(runner, text, shift)
             return Run(runner.name, failed, passed, ran.line, ran.selects, ran.leaves_out)
     return None
 
@@ -189,11 +80,21 @@ def selected_by(command: str) -> frozenset[str]:
     return ran.selects if ran else frozenset()
 
 
-def _readable(output: str) -> tuple[str, int]:
-    """Return the output with colour codes blanked out, cut to its end if long, and the start of that cut."""
-    shift = max(0, len(output) - LONGEST)
-    text = output[shift:] if shift else output
-    return blank_colours(text), shift
+def only_shows(words: Sequence[str]) -> bool:
+    """Return True if a command of these words only prints or manages files and runs no tests."""
+    return words[0].rsplit("/", 1)[-1] in _SHOWS
+
+
+# The output ----------------------------------------------------------------------------------------------
+
+
+def _results(runner: Runner, text: str, shift: int) -> tuple[tuple[FailedTest, ...], frozenset[str]]:
+    """Return the tests that an output lists as failed and as passed; positions are moved by ``shift``."""
+    if runner.verdicts and not any(map(text.__contains__, runner.verdicts)):
+        return (), frozenset()
+    failed = tuple(_failed_tests(runner, text, shift))
+    passed = frozenset(_passed_tests(runner, text))
+    return failed, passed - {test.name for test in failed}
 
 
 def _failed_tests(runner: Runner, text: str, shift: int) -> Iterator[FailedTest]:
@@ -209,9 +110,11 @@ def _failed_tests(runner: Runner, text: str, shift: int) -> Iterator[FailedTest]
             return
 
 
-def _names_matching(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, ...]]:
-    for match in pattern.finditer(text):
-        yield tuple(_name(name)[0] for name in match.groups() if name)
+def _passed_tests(runner: Runner, text: str) -> Iterator[str]:
+    for match in runner.passes.finditer(text):
+        for shown in filter(None, match.groups()):
+            if name := _name(shown)[0]:
+                yield name
 
 
 def _name(shown: str) -> tuple[str, int]:
@@ -222,9 +125,7 @@ def _name(shown: str) -> tuple[str, int]:
     return name, shown.rindex(name)
 
 
-def only_shows(words: Sequence[str]) -> bool:
-    """Return True if a command of these words only prints or manages files and runs no tests."""
-    return words[0].rsplit("/", 1)[-1] in _SHOWS
+# The command line ----------------------------------------------------------------------------------------
 
 
 class _Ran(NamedTuple):
@@ -252,6 +153,7 @@ def _selection(command: str) -> _Ran | None:
 
 
 def _ran(line: str, words: Sequence[str], folder: set[str]) -> _Ran:
+    """Return which tests a command selects: ``pytest a.py --ignore b.py`` selects a.py, leaves out b.py."""
     left_out = {word.partition("=")[2] for word in words if word.startswith(_LEAVING_OUT) and "=" in word}
     left_out |= {word for option, word in pairwise(words) if option in _LEAVING_OUT}
     by_task = words[0] in _TASK_RUNNERS
@@ -268,36 +170,6 @@ def _selects(word: str, by_task: bool) -> bool:
     return _RUNNER_WORDS.fullmatch(word.rsplit("/", 1)[-1]) is None
 
 
-_SUMS_UP = 4_000
-"""Characters at the end of an output that are searched for a summary; chosen by hand."""
-
-
-class Counts(NamedTuple):
-    """Numbers of tests; None if the output does not say."""
-
-    passed: int | None
-    failed: int | None
-
-
-def counts_in(runner: str, output: str) -> Counts:
-    """Return how many tests passed and failed, by the output format of this runner."""
-    if runner not in _LINES:
-        return Counts(None, None)
-    sign, pattern = _LINES[runner]
-    lines = _readable(output)[0][-_SUMS_UP:].split("\n")
-    summary = "\n".join(found[0] for line in lines if sign in line and (found := pattern.match(line)))
-    if not summary:
-        return Counts(None, None)
-    failed = _sum(_FAILED, summary)
-    if runner == "unittest":
-        return Counts(_sum(_RAN, summary) - failed - _sum(_DID_NOT_PASS, summary), failed)
-    return Counts(_sum(_PASSED, summary), failed)
-
-
-def _sum(pattern: re.Pattern[str], text: str) -> int:
-    return sum(int(match[match.lastindex or 1]) for match in pattern.finditer(text))
-
-
 # What the patterns recognise ---------------------------------------------------------------------------
 
 _RUNS_TESTS = lazy_pattern(
@@ -306,14 +178,19 @@ _RUNS_TESTS = lazy_pattern(
     r"|\b(?:go|cargo|npm|pnpm|yarn|bun|deno|mix|swift|dotnet|zig|make|just|mise|task|gradlew?|mvn|node|rake|poetry|uv|hatch|"
     r"python3?|django-admin|manage\.py|bin/\w+|turbo|nx)\b[^|;&\n]*(?:\btests?\b|\bcheck\b|\bci\b|\bverify\b|--test\b|test_|_test)"
 )
+"""A command that may run tests: "pytest", "npm run test", "make check"."""
 _EVERYTHING = frozenset(("./...", "...", ".", "tests", "tests/", "test", "run", "src", "src/"))
+"""Words of a command line that select all tests, or are part of a subcommand."""
 _RUNNER_WORDS = lazy_pattern(
     r"(?:py)?\.?tests?|unittest|python[\d.]*|go|cargo|npm|pnpm|yarn|bun|npx|run|jest|vitest|mocha|uv|poetry|make|mise|node|nextest|rtk"
 )
+"""Words of a command line that start the tests, and select none."""
 _TASK_RUNNERS = frozenset(
     {"npm", "pnpm", "yarn", "bun", "mise", "make", "just", "task", "turbo", "nx", "rtk"}
 )
+"""Programs whose words may be names of tasks: "npm run test:ci"."""
 _TASK_NAME = lazy_pattern(r"[a-z][a-z0-9:_-]*")
+"""The name of a task: "test:ci"."""
 _SHOWS = frozenset(
     re.findall(
         r"\w+",
@@ -322,28 +199,9 @@ _SHOWS = frozenset(
     )
 )
 """Programs that print text but never run tests, regardless of their arguments and output."""
-_NAMED = lazy_pattern(r"\b(?:pytest|py\.test|unittest|vitest|jest|mocha|(?:go|cargo|bun)(?= test\b))")
+_NAMED_RUNNER = lazy_pattern(r"\b(?:pytest|py\.test|unittest|vitest|jest|mocha|(?:go|cargo|bun)(?= test\b))")
+"""A runner that a command names: "go" in "go test ./..."."""
 _RUNNER_OF = {"py.test": "pytest"}
+"""Runners that have another name on the command line."""
 _LEAVING_OUT = ("--ignore", "--deselect", "--exclude", "--ignore-glob", "--skip", "--testPathIgnorePatterns")
-_LINES: Mapping[str, tuple[str, re.Pattern[str]]] = MappingProxyType(
-    {
-        "pytest": (" in ", lazy_pattern(r".*\b(?:passed|failed|errors?|no tests ran)\b.* in [\d.]+")),
-        "cargo": ("test result: ", lazy_pattern(r"test result: .*")),
-        "vitest": ("Tests", lazy_pattern(r"[ \t]*Tests[ \t]+.*")),
-        "jest": ("Tests:", lazy_pattern(r"[ \t]*Tests:[ \t]+.*")),
-        "bun": (" ", lazy_pattern(r"[ \t]*\d+ (?:pass|fail)[ \t]*$")),
-        "mocha": ("ing", lazy_pattern(r"[ \t]+\d+ (?:passing|failing)\b")),
-        "node": (" ", lazy_pattern(r"[ \t]*(?:#|ℹ) (?:pass|fail) \d+")),
-        "sympy": ("tests finished: ", lazy_pattern(r"=* ?tests finished: .*")),
-        "unittest": ("", lazy_pattern(r"[ \t]*(?:Ran \d+ tests?|(?:FAILED|OK) \(.*\))")),
-    }
-)
-"""A substring of the summary lines of each runner, and their pattern; a run in several parts has several."""
-_PASSED = lazy_pattern(r"(\d+) (?:passed|passing|pass)\b|\bpass (\d+)")
-_FAILED = lazy_pattern(
-    r"(\d+) (?:failed|failing|fail|errors?|exceptions?)\b|\bfail (\d+)"
-    r"|(?<!expected )\b(?:failures|errors)=(\d+)"
-)
-_RAN = lazy_pattern(r"Ran (\d+)")
-_DID_NOT_PASS = lazy_pattern(r"\b(?:skipped|expected failures|unexpected successes)=(\d+)")
-"""Tests that unittest counts as run and that neither passed nor failed."""
+"""Options that exclude tests."""

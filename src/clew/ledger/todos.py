@@ -1,9 +1,9 @@
-"""Tasks, read from the calls of task tools and from checklists in text.
+"""To-dos, read from the calls of task tools and from checklists in text.
 
 A tool that writes the whole list (``TodoWrite``, ``update_plan``, ``todowrite``, ``write_todos``) replaces
 what it wrote before; one that writes single tasks (``TaskCreate``, ``TaskUpdate``) changes them one by one,
-and one that shows them (``TaskList``) tells what sub-agents changed; a checklist in a text adds to its own
-list.
+and one that shows them (``TaskList``) reports what sub-agents changed; a checklist in a text ("- [ ] write
+the tests") adds to its own list. ``Todos`` is one of the three trackers of ``Loops``.
 """
 
 from __future__ import annotations
@@ -215,6 +215,7 @@ def _place(exchange: Exchange, text: str) -> Cite:
 # What the patterns recognise ---------------------------------------------------------------------------
 
 _CHECK = lazy_pattern(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+\[([ xX])\][ \t]+(\S[^\n]*)$", re.MULTILINE)
+"""A line of a checklist: "- [x] write the tests"."""
 _SHOWN_TASK = lazy_pattern(r"^#(\w+) \[(\w+)\] \S", re.MULTILINE)
 """A line of a list that a tool shows: "#6 [completed] Write the tests"."""
 _TASK_NUMBER = lazy_pattern(r"[Tt]ask #(\w+) created")
@@ -226,4 +227,6 @@ _ENDED = {
     "canceled": Closed.CANCELLED,
     "deleted": Closed.CANCELLED,
 }
+"""How a task ended, by the status of its tool."""
 _OF_TASKS = frozenset((ActionKind.TODO, ActionKind.NEW_TASK, ActionKind.TASK_CHANGE, ActionKind.TASK_LIST))
+"""Kinds of calls that write, change or show tasks."""

@@ -1,6 +1,9 @@
 """What a tool call does: by the tool's name if it is known, otherwise by the shape of its arguments.
 
-To add a tool, add its name in lower case; a prefix ending in ``__``, ``.`` or ``/`` is ignored.
+``action_of(call)`` of ``Edit(file_path="a.py", …)`` is ``ToolAction(EDIT, "Edit", "a.py", …)``;
+``touches(action, result)`` then returns which files it changed. Every tracker that reads calls uses the
+first, ``artifacts`` and ``failures`` the second. To add a tool, add its name to ``_NAMES`` in lower case; a
+prefix ending in ``__``, ``.`` or ``/`` is ignored.
 """
 
 from __future__ import annotations
@@ -101,6 +104,7 @@ PATH_KEYS = _words("""
     file_path filePath path file filename notebook_path target_file absolute_path relative_path abs_path
     filepath file_name uri old_path source
 """)
+"""Arguments with the path of a file."""
 TARGET_KEYS = _words("new_path destination target new_name to")
 """Arguments with the new path of a moved file."""
 BODY_KEYS = frozenset(_words("content contents file_text fileText text body"))
@@ -143,10 +147,15 @@ _EDITOR_COMMANDS = MappingProxyType(
         "rename": ActionKind.MOVE,
     }
 )
+"""The commands of ``str_replace_editor`` and similar tools."""
 _COMMAND_KEYS = ("command", "cmd", "commands")
+"""Arguments with a command line."""
 _FOLDER_KEYS = ("workdir", "cwd", "working_directory", "dir_path", "directory")
+"""Arguments with a working directory."""
 _QUALIFIED = lazy_pattern(r".*(?:__|[.:/])")
+"""A prefix of a tool's name: "mcp__files__" in "mcp__files__read"."""
 _SHELL_WRAPPER = lazy_pattern(r"(?:bash|sh|zsh|/bin/\w+)$")
+"""The shell in ``["bash", "-lc", "make"]``."""
 
 
 def action_of(call: ToolCall) -> ToolAction:
@@ -258,8 +267,11 @@ _IN_RESULT = lazy_pattern(
     r"|^\(Open file: (?P<open>[^)\n]+)\)",
     re.MULTILINE,
 )
+"""A line of a result that names the file: "The file a.py has been updated"."""
 _OVERWRITTEN = lazy_pattern(r"\b(?:overwr\w+|updated|modified)\b")
+"""A result that says that the file existed."""
 _MADE = lazy_pattern(r"\b(?:creat\w+|new file)\b", re.IGNORECASE)
+"""A result that says that the file is new."""
 _SAMPLE = 400
 """Characters at the start and end of a result where tools name the file; chosen by hand."""
 

@@ -1,7 +1,8 @@
 """The turns of a session (request, last report), the agent's findings and its latest working notes.
 
-They are stored as positions, so that a session of any length costs little, and a later digest quotes the
-original words instead of an earlier digest.
+For "Fix the login." and the agent's "Fixed: the token had expired.", there is one ``Turn`` with both
+positions, and a finding. Only positions are stored, so that a session of any length costs little, and a
+later digest quotes the original words instead of an earlier digest.
 """
 
 from __future__ import annotations
@@ -161,7 +162,9 @@ _MISSING = lazy_pattern(
     r"(?:(?:yet|actually|even|currently)\s)?(?:used|exist|there|needed|defined|set|available|implemented)\b",
     re.IGNORECASE,
 )
+"""Something is missing or not used: "`retry` is no longer used"."""
 _IDENTIFIER = lazy_pattern(r"`([A-Za-z_][\w.-]{3,80})(?:\(\))?`")
+"""A name in backticks: "`retry_count`"."""
 _ITEM = lazy_pattern(r"^[ \t]*(?:[-*•+]|\d{1,2}[.)]|#{1,4}|\[[ x~]\])[ \t]+\S", re.MULTILINE)
 """A list item or a heading."""
 _ACKNOWLEDGEMENT = lazy_pattern(

@@ -3,6 +3,7 @@
 "I haven't started on this yet" and "I ported seven of the twelve handlers" state something, but finish no
 request. A request to look at something is finished by such words: they may be what was found. Of a long reply
 code and quotations do not count, and what it says is not done is open work itself: "3 tests still fail".
+``Talk`` calls ``divided(reply)`` for every report.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ _LONGEST_READ = 20_000
 _MOST_LEFT = 4
 """Statements of one reply about what is not done that are kept as open work; chosen by hand."""
 _LONGEST_LEFT = 600
+"""Characters of such a statement that are kept; chosen by hand."""
 
 
-class Told(NamedTuple):
+class DividedReply(NamedTuple):
     """A reply, divided into what it says was done and what was not."""
 
     done: str
@@ -32,22 +34,22 @@ class Told(NamedTuple):
     """The spans of a long reply that say what is not done."""
 
 
-def divided(reply: str) -> Told:
+def divided(reply: str) -> DividedReply:
     """Divide a reply; a short one that says that everything is done has nothing undone."""
     if not any(map(reply.lower().__contains__, _SIGNS)):
-        return Told(reply, "")
+        return DividedReply(reply, "")
     if len(reply) > LONGEST_HOLLOW:
         return _divided_report(reply)
     if says_all_done(reply):
-        return Told(reply, "")
+        return DividedReply(reply, "")
     clauses = _CLAUSES.split(reply)
     undone = [clause for clause in clauses if _is_undone(clause)]
     if not undone:
-        return Told(reply, "")
-    return Told(" ".join(clause for clause in clauses if clause not in undone), " ".join(undone))
+        return DividedReply(reply, "")
+    return DividedReply(" ".join(clause for clause in clauses if clause not in undone), " ".join(undone))
 
 
-def _divided_report(reply: str) -> Told:
+def _divided_report(reply: str) -> DividedReply:
     """Divide a long reply; one that says that everything is done may still name failures."""
     is_foreign_at = Foreign(reply).holds
     left: list[tuple[int, int]] = []
@@ -66,11 +68,11 @@ def _divided_report(reply: str) -> Told:
     left = [_trimmed(reply, start, end) for start, end in left[-_MOST_LEFT:]]
     words = " ".join(reply[start:end] for start, end in left)
     if not words:
-        return Told(reply, "")
+        return DividedReply(reply, "")
     done = reply
     for start, end in reversed(left):
         done = f"{done[:start]}{done[end:]}"
-    return Told(done, "" if all_done else words, tuple(left))
+    return DividedReply(done, "" if all_done else words, tuple(left))
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -125,9 +127,12 @@ def may_be_answered(request: str) -> bool:
 # What the patterns recognise ---------------------------------------------------------------------------
 
 _CLAUSES = lazy_pattern(r"(?<=[.!?;])\s+|\n+|,?\s+(?=(?:but|while|whereas|although|though)\s)", re.IGNORECASE)
+"""What separates clauses: ". ", "; ", " but "."""
 _NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
 _NUMBER = rf"\d{{1,6}}|{'|'.join(_NUMBERS)}"
+"""A number, in digits or as a word."""
 _DONE = r"(?:started|begun|done|finished|completed?|implemented|ported|migrated|written(?!\ to\b)|in\ place)"
+"""Participles of finished work: "started", "implemented"."""
 _NOT_DONE = AnyCasePattern(
     rf"""\A\W*(?:not\ yet|blocked)\b
     | \b(?:
@@ -182,6 +187,7 @@ _LIST_OF_LEFT = AnyCasePattern(
 )
 """The heading of a list of what is not done, or the beginning of such a line."""
 _LISTED = lazy_pattern(r"(?:\n\s*(?:[-*•+]|\d{1,2}[.)])\s[^\n]*){1,12}")
+"""Up to twelve list items."""
 _ELSEWHERE = AnyCasePattern(
     r"""\b(?:unrelated|pre-?existing|existing|already|flaky|known|expected|intentional(?:ly)?|deliberate(?:ly)?
     |on\ purpose|by\ design|out\ of\ scope|at\ first|initially|originally|earlier|previously|until|used\ to
@@ -191,12 +197,15 @@ _ELSEWHERE = AnyCasePattern(
 )
 """What makes such words ones about another time, another cause, or a case that may come."""
 _NONE = AnyCasePattern(r"\b(?:no|none|nothing|zero)\b")
+"""A word before it that turns it round: "nothing is left"."""
 _PART_OF = AnyCasePattern(
     rf"(?<!every\ )(?<!each\ )(?<!any\ )\b({_NUMBER})\ (?:out\ )?of\ "
     rf"(?:the\ |your\ |all\ |these\ |those\ )?({_NUMBER})\b"
     r"|\b(\d{1,6})/(\d{1,6})\ (?:(?:are|is)\ )?(?:tasks|steps|items|files|parts|done)\b"
 )
+"""A count of a part: "seven of the twelve", "3/5 tasks"."""
 _HALF = AnyCasePattern(r"\bhalf\ (?:of\ )?(?:the|them|it|these|those|your)\b")
+""""half of the", as a count."""
 _DID = AnyCasePattern(
     r"\b(?!passed|failed|skipped|need)(?:[a-z]{3,}ed|done|written|built|rewritten|in\ place)\b"
 )
@@ -207,6 +216,7 @@ _LOOKS = AnyCasePattern(
 )
 """A request that such words may answer."""
 _ASKS_FOR_PART = AnyCasePattern(r"\b(?:only|first|half)")
+"""A request for a part only: "first port the parser"."""
 _SIGNS = (
     *("n't", "n’t", "not ", "still ", "left", "remain", "the rest", "other", "next", "blocked", "unable"),
     *("nothing", "cannot", "progress", "through", "partial", "so far", "to go", " of ", "half ", "/"),
@@ -222,10 +232,11 @@ _SIGNS = (
         "todo",
     ),
 )
-"""Letters of which each undone clause has some, as a prefilter."""
+"""Substrings of which each undone clause has one, as a prefilter."""
 _COUNTS = (" of ", "half ", "/")
+"""Signs of a clause that counts what is done."""
 _NOT_COUNTS = tuple(sign for sign in _SIGNS if sign not in _COUNTS)
-"""Those of a clause that counts what is done, and those of any other one."""
+"""Signs of any other undone clause."""
 _DOES = AnyCasePattern(
     r"\A\W*(?:(?:please|now|then|ok|okay|and|next|can\ you|could\ you)\W+)*"
     r"(?:add|build|change|convert|create|delete|drop|fix|implement|install|make|migrate|move|port|refactor|remove"

@@ -1,9 +1,9 @@
 """Quotes of the user that every digest repeats although they were not recognised as rules.
 
 The rule finder may miss a rule because of its wording, language or place. So two kinds of the user's words
-are kept verbatim, within a small budget: short messages at the start of a session, and at any time lines that
-forbid or restrict something and name a path or a command. In a language without a phrase table, a path or a
-prohibiting word is enough. They are quotes, not rules.
+are kept verbatim, within a small budget: short messages at the start of a session, and at any time lines
+that forbid or restrict something and name a path or a command ("hands off `migrations/`"). In a language
+without a phrase table, a path or a prohibiting word is enough. They are quotes, not rules.
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ MOST_LINES, MOST_CHARACTERS = 16, 3_000
 _LONG_MESSAGE = 1_200
 """Characters above which a message may be cut to a part of it, and a rule in its middle is rarely found."""
 _LONG_TEXT = 6_000
-"""Characters above which a text is mostly pasted: only plain prohibitions count, and of those that name no
-path or command only..."""
+"""Characters above which a text is mostly pasted, so that only plain prohibitions count; chosen by hand."""
 _MOST_PLAIN = 6
-"""...so many, in the user's own words. Both chosen by hand."""
+"""Plain prohibitions of such a text that are kept though they name no path or command; chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,12 +221,15 @@ _PLAIN_BAN = lazy_pattern(
     r"[^\n]{3,230}$",
     re.IGNORECASE | re.MULTILINE,
 )
+"""A line that begins with a prohibition: "Important: never push to main"."""
 _BAN = AnyCasePattern(r"\b(?:never|do\ not|don['’]t|must\ not)\b")
+"""A prohibition anywhere, as a prefilter."""
 _OTHER_LETTER = lazy_pattern(r"[^\W\d_a-zA-Z]")
 """A letter that is not in the English alphabet; a dash or an arrow says nothing about the language."""
 _LINE = lazy_pattern(r"[^\n]+(?:(?<![.:;!?{}])[ \t]*\n[ \t]+(?![-*•+#\d])\S[^\n]*){0,3}")
 """A line, with the indented lines that continue its sentence."""
 _PIECE = lazy_pattern(r"[^.!?。！？।]+(?:\.(?=\S)[^.!?。！？।]*)*[.!?。！？।]*")
+"""One sentence; a full stop within a word does not end it."""
 _ANSWERED = lazy_pattern(r'"="([^"\n]{3,240})"')
 """An answer in the result of a tool by which an agent asks the user."""
 _REASON = lazy_pattern(r"\bthe user said:\s*(.{3,240})", re.DOTALL)
@@ -237,3 +239,4 @@ _SAYS_NOTHING = lazy_pattern(
     r"|continue|proceed|go|go ahead|do it|next|done|hi|hello|hey|no|stop)\b\W*){1,4}\Z",
     re.IGNORECASE,
 )
+"""Up to four courtesies: "ok, thanks"."""

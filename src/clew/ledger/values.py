@@ -1,8 +1,10 @@
 """Exact values: who named them, how often, first and last position, and the most informative line.
 
-They are collected from messages when somebody asks for them. Only positions are stored, never copies; at most
-``MOST_VALUES`` values are kept. Above that, values that only tool output named, once, longest ago, are
-dropped first; values that the user or the model named are dropped last.
+``values_of(items)`` reads messages and returns ``Values``: the value ``src/app.py`` with its kind, its
+counts by voice, and the line that says most about it. They are collected when a digest needs them, not as
+messages arrive. Only positions are stored, never copies; at most ``MOST_VALUES`` values are kept. Above
+that, values that only tool output named, once, longest ago, are dropped first; values that the user or the
+model named last.
 """
 
 from __future__ import annotations
@@ -16,12 +18,17 @@ from clew.ledger.passages import ASSISTANT, WHOLE, LineCursor, Place, Voice, pas
 from clew.message import Cite, Item, Part, Text
 
 MOST_VALUES = 60_000
+"""Values kept; chosen by hand."""
 _KEPT_WHEN_FULL = 45_000
+"""How many are left when they are dropped, so that dropping is rare. Chosen by hand."""
 _ENOUGH_WORDS = 8
+"""Plain words of a line from which it is as informative as one with more. Chosen by hand."""
 _WORTH_OF_A_WORD = 1_000
+"""Score of a plain word of a line; each character of the line costs 1. Chosen by hand."""
 _WORTH_OF_PROSE = 1_500
 """Bonus for the user's or model's words over a line of output with a word or two more. Chosen by hand."""
 _NUMBER = ValueKind.NUMBER
+"""A module-level name, because enum attribute access is slow."""
 _SPOKEN = slice(Voice.USER, Voice.BODY)
 """Counts by the user, the model's text and its calls; a slice, because it is read for every value."""
 _ONCE = {voice: tuple(int(one is voice) for one in Voice) for voice in Voice}

@@ -69,6 +69,7 @@ def _message_of(body: JsonObject) -> tuple[Message, ...]:
 
 
 MESSAGE = EventKind("message", lambda view, stored: view.show(Ref(stored.seq)), _message_of)
+"""A message: it is shown at the end of the view."""
 
 
 # Compactions -----------------------------------------------------------------------------------------
@@ -123,6 +124,7 @@ def _undo(view: View, stored: StoredEvent) -> View:
 COMPACTION = EventKind(
     "compaction", lambda view, stored: view.splice(stored.seq, _splices(stored)), _messages_of, _name_of
 )
+"""A compaction: its own messages are shown instead of those that it replaces."""
 TOOL_COMPACTION = EventKind("tool_compaction", lambda view, _stored: view, _messages_of, _name_of)
 """A compaction by the tool that wrote an imported session: its summary, and the messages that it kept.
 
@@ -150,7 +152,9 @@ def _resume(view: View, stored: StoredEvent) -> View:
 RESUME = EventKind("resume", _resume)
 """The view continues from what the tool's last compaction left: its summary, what it kept, what followed."""
 UNDO = EventKind("undo", _undo)
+"""A compaction is taken back: what it replaced is shown again."""
 SWITCH = EventKind("switch", lambda view, stored: replace(view, off=stored.event.body.get("off") is True))
+"""Compaction is switched off or on again: the whole history is shown, or the compacted one."""
 
 
 # Kinds that do not change the view -------------------------------------------------------------------

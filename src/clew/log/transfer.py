@@ -34,6 +34,7 @@ from clew.message.shape import check_fields
 OWN = "clew:"
 """Prefix of clew's own sessions, which cannot be imported."""
 IMPORTS_SESSION = f"{OWN}imports"
+"""The session that records imports."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from clew.compaction.propose.edits import EditBlock, edits, patch_blocks, writte
 from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.steps import Step, is_whole, steps_of
 from clew.compaction.propose.topics import Topics
-from clew.ledger.shell import simple_commands, without_prefixes
+from clew.ledger.command_line import simple_commands, without_prefixes
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Item, ToolCall, words
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from clew.ledger.shell import simple_commands, without_prefixes
+from clew.ledger.command_line import simple_commands, without_prefixes
 from clew.ledger.tool_actions import ActionKind, action_of
 from clew.message import Item, Message, Role, words
 
