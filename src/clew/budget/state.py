@@ -22,7 +22,6 @@ from clew.budget.signals import Trigger
 from clew.errors import CompactionUnderWay, InputError
 from clew.message import Json, JsonObject
 
-
 TRIES = 3
 """Consecutive failures after which the breaker opens; chosen by hand."""
 GROWTH = 0.10
