@@ -123,6 +123,7 @@ def _is_long(model: ModelInfo, request_tokens: int) -> bool:
 
 
 FEWEST_REQUESTS = 15.0
+"""Least expected number of later requests; see ``MOST_REQUESTS``."""
 MOST_REQUESTS = 50.0
 """Bounds of the expected number of later requests, from 390 real coding sessions: of those that continued
 after 2, 10, 40 or 160 requests, three in four had at least 13 to 29 more and half had at least 33 to 58 more,

@@ -23,8 +23,10 @@ from clew.errors import InputError
 _EVENTS = ("PreCompact", "SessionStart")
 """The events clew answers; SessionStart follows a compaction, and otherwise records the open session."""
 _OURS = re.compile(r"\bhook codex$")
+"""The command of clew's own hook."""
 _BEGIN, _END = "# clew: begin (`clew uninstall codex` removes this)", "# clew: end"
 _BLOCK = re.compile(rf"\n?{re.escape(_BEGIN)}\n.*?\n{re.escape(_END)}\n", re.DOTALL)
+"""clew's part of ``config.toml``, with the lines that mark it."""
 
 
 def add_hooks(base: bytes | None, hook: str) -> bytes:

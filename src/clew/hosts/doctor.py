@@ -1,4 +1,9 @@
-"""Check clew in the hosts of this computer: installed, complete, trusted, tested version."""
+"""``clew doctor``: check clew in the hosts of this computer: installed, complete, trusted, tested version.
+
+``examine(computer)`` yields one ``DoctorFinding`` for each check, such as
+``("codex", NOTE, "clew is not installed in it: `clew install codex`")``. At the end clew's own hook and MCP
+server are started once, as a host would.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,9 @@ from clew.hosts.session_notes import hosts_home
 from clew.transcripts.discover import Computer
 
 VERSION_SECONDS = 20.0
+"""How long a host may take to print its version; chosen by hand."""
 SELF_TEST_SECONDS = 20.0
+"""How long clew's hook and server may take to answer; chosen by hand."""
 
 
 class Verdict(StrEnum):

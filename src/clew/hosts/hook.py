@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from clew.hosts.session_state import ManualRules
 
 Event = dict[str, Any]
+"""What a host sends, as JSON."""
 FRESH_SECONDS = 900.0
 """Seconds after the event before a compaction within which its reminder is reused; chosen by hand."""
 GEMINI_WINDOW = 1_048_576
@@ -272,6 +273,7 @@ def _json(**output: str) -> str:
 
 
 Handler = Callable[[str, Event], str]
+"""Takes the name of the host and its event; returns what to print."""
 _HANDLERS: dict[tuple[str, str], Handler] = {
     ("claude-code", "PreCompact"): _before_compaction,
     ("claude-code", "SessionStart"): _session_starts,

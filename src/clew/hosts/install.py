@@ -128,6 +128,7 @@ HOSTS = {
         ),
     )
 }  # fmt: skip
+"""The hosts that clew can be installed in, by name."""
 
 
 def host_named(name: str) -> Host:

@@ -23,13 +23,17 @@ from clew.hosts.session_notes import log_failure
 from clew.hosts.tools import NeedsConsent, SessionTools, definitions
 
 HANDSHAKE_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+"""Versions of the protocol that begin with ``initialize``, newest first."""
 MODERN_VERSIONS = ("2026-07-28",)
+"""Versions without a handshake."""
 _META = "io.modelcontextprotocol"
+"""Prefix of the protocol's own keys in ``_meta``."""
 _INFO = {"name": "clew", "version": __version__}
 _CAPABILITIES: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
 _INSTRUCTIONS = (
     "Earlier turns of this session, also after a compaction: recall finds them, expand quotes them."
 )
+"""What the server says about itself; hosts show it to the model."""
 _RULES, _DIGEST = "clew://session/rules", "clew://session/digest"
 _RESOURCES = (
     {
@@ -46,7 +50,9 @@ _CONSENT_SCHEMA = {
     "properties": {"agree": {"type": "boolean", "title": "Agree", "default": True}},
     "required": ["agree"],
 }
+"""The form in which a host asks the user to agree."""
 _CACHEABLE = ("tools/list", "resources/list", "resources/read", "prompts/list", "server/discover")
+"""Methods whose answers a client may cache."""
 PARSE, INVALID, NO_METHOD, BAD_PARAMS, INTERNAL, BAD_VERSION = -32700, -32600, -32601, -32602, -32603, -32022
 
 

@@ -1,4 +1,9 @@
-"""Search a host's session and the others of its project, and keep facts for later sessions of it."""
+"""Search a host's session and the others of its project, and keep facts for later sessions of it.
+
+``ProjectSearch(current).recall("rate limit", 5, whole_project=False)`` returns the turns that match, with
+references such as ``m12`` for ``expand``. The messages are put into a temporary index, with secrets masked;
+facts are notes of the project's folder. The tools of ``clew mcp`` use it.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +34,7 @@ from clew.secrets import mask_message
 from clew.settings import load_settings, store_path, use_encoder
 
 WORKSPACE = "host"
+"""The workspace of the temporary index."""
 EXCERPT = 1_600
 """Characters of a hit: one or two adjoining pieces of the index, whole."""
 ANSWER = 8_000
@@ -36,7 +42,9 @@ ANSWER = 8_000
 REPLY = 300
 """Characters of the user's reply to a hit."""
 MOST_NOTES = 20
+"""Notes of a project that are returned or listed; chosen by hand."""
 SHOWN_NOTE = 80
+"""Characters of a note in a list; chosen by hand."""
 MOST_OTHERS = 12
 """How many other sessions of a project are searched, newest first."""
 WHOLE_BYTES = 64 << 20

@@ -23,6 +23,7 @@ from clew.settings import clew_home
 MOST_NOTES = 200
 """At most this many notes are kept, a few kilobytes each; older ones are removed."""
 LOG_BYTES = 256 << 10
+"""Size above which the log of errors is begun again; chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,11 @@ from clew.transcripts.source import Source, open_source
 from clew.transcripts.transcript import Transcript, collect
 
 DIGEST_TOKENS = 4_000
+"""Size of the digest of a session; chosen by hand."""
 _DATABASES = (".db", ".sqlite", ".sqlite3", ".vscdb")
 """Endings of files that hold the sessions of all projects: the last one may be anybody's."""
 _NOW = "(the conversation goes on here)"
+"""Added as the last message, so that the digest covers all messages before it."""
 WHOLE_BYTES = 6 << 20
 """Files up to this size are read whole: about 0.05 s of CPU per MiB."""
 TAIL_BYTES = 2 << 20
@@ -44,6 +46,7 @@ MOST_USER_BYTES = 2 << 20
 _USER = (b'"type":"user"', b'"role":"user"', b'"user_message"', b'"queue-operation"')
 """Every line with a message of the user has one of these, in any host's format."""
 _RESULT = b'"tool_result"'
+"""Every line with a tool result has this."""
 _ASIDES = (b"the user said", b"answered your question")
 """User text inside a tool result: a refusal with a reason, an answer to the model's question."""
 _CALL_LINES = 5
@@ -149,13 +152,19 @@ SURE = 0.8
 """Confidence of a rule that is injected. On the labelled Claude Code, Codex and opencode sessions this and
 the kinds below leave out most statements about code that only sound like rules."""
 RULE_KINDS = frozenset((Kind.PROHIBITION, Kind.REQUIREMENT, Kind.LIMIT, Kind.SCOPE))
+"""Kinds of rules that are injected."""
 PASSING = frozenset((Lasts.TURN, Lasts.TASK))
+"""Rules that end with their turn or task are not injected."""
 LONGEST_RULE = 300
+"""Characters of a rule; a longer one is mostly explanation. Chosen by hand."""
 LONGEST_LINE = 200
+"""Characters of any other line; chosen by hand."""
 MOST_OPEN = 6
 MOST_FILES = 12
 MOST_FAILURES = 3
+"""Items of each list that are injected; chosen by hand."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
+"""Control characters, changes of text direction, and broken surrogates."""
 _MAY_BEGIN_TAG = re.compile(r"[<&\\%]|[^\x00-\x7f]")
 """A text without such a character has no bracket; a hook does not wait for ``escape_tags`` to load."""
 _OPEN_ORDER = {LoopKind.TODO: 0, LoopKind.REQUEST: 1, LoopKind.LEFT: 2, LoopKind.PROMISE: 3, LoopKind.TEST: 4}

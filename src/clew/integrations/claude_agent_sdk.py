@@ -27,12 +27,15 @@ from clew.integrations.fitting import Fitting, FittingOptions
 from clew.session import Session
 
 _EVENTS = ("PreCompact", "SessionStart")
+"""Hook events before and after a compaction."""
 _RECORDED = ("UserPromptSubmit", "PreCompact", "Stop")
+"""Events at which new messages are recorded in clew's log, with ``session=``."""
 LEAST_WINDOW, MOST_WINDOW = 100_000, 1_000_000
 """Limits of Claude Code's setting; a smaller window is a percentage of the least."""
 SUMMARY_RESERVE = 20_000
 """What Claude Code subtracts from its window before it takes that percentage (2.1.325)."""
 USUAL_WINDOW = 200_000
+"""The window of most Claude models, assumed if none is given."""
 LONGEST_WAIT = 20
 """Times 50 ms that the record of a turn waits for its last reply."""
 

@@ -20,14 +20,19 @@ from clew.errors import InputError
 from clew.integrations.fitting import Fitting, FittingOptions
 
 Client = TypeVar("Client")
+"""The type of the wrapped client: ``wrap`` returns the same."""
 _METHODS = ("create", "stream", "parse")
 """The methods that send messages, if ``_wire`` knows their path, such as ``messages.create``."""
 _SDKS = ("anthropic", "openai")
+"""Packages whose clients can be wrapped."""
 _ROOTS = ("messages", "chat", "responses")
+"""Attributes of a client of which it must have one to be wrapped."""
 _RESOURCES = ("messages", "completions", "responses")
+"""Attributes whose methods send messages."""
 _STORED = ("previous_response_id", "conversation", "thread")  # the provider adds earlier messages itself
 _FIXED = ("tools", "instructions")  # sent with every request in addition to the messages
 _REPLY = ("max_completion_tokens", "max_output_tokens", "max_tokens")
+"""Parameters that limit the reply."""
 MOST_REPLY = 0.5
 """The share of the window up to which the reply that a request allows is kept free. A caller may set a window
 far smaller than the model's, and a limit for the reply above that. Chosen by hand."""

@@ -30,6 +30,7 @@ from clew.session.result import without_natives
 MessageInput = Iterable[Any] | Mapping[str, Any]
 """A list of messages, or a request body that has one."""
 TOOLS = ("recall", "expand")
+"""Names of the two tools."""
 CONVERSATIONS = 8
 """Conversations whose search index is kept; chosen by hand, an index is built again in about a second."""
 

@@ -67,6 +67,7 @@ _write_ascii = json.JSONEncoder(separators=(",", ":")).encode
 
 _DIGITS = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: without i, l, o, u
 _PAIRS = [first + second for first in _DIGITS for second in _DIGITS]
+"""All pairs of digits: two digits are written at once."""
 _EPOCH = datetime(1970, 1, 1)  # in UTC; iso_time appends the Z
 
 

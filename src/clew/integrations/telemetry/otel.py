@@ -27,7 +27,9 @@ except ImportError as cause:
     raise MissingExtra("clew[otel]") from cause
 
 SCHEMA = "https://opentelemetry.io/schemas/gen-ai-dev/1.42.0-dev"
+"""The version of the conventions that the names follow."""
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
+"""Flags of a span that is exported."""
 
 
 def spans_of(session: str, events: Iterable[StoredEvent]) -> Sequence[ReadableSpan]:

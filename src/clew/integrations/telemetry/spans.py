@@ -130,7 +130,9 @@ _NOTE_DOES = {
     "forget": "delete_memory",
     "show": "search_memory",
 }
+"""The operation's name for each change of a note."""
 _FILE_DOES = {"create": "create_memory", "delete": "delete_memory", "clear": "delete_memory"}
+"""The same for memory files."""
 
 
 @dataclass(slots=True)

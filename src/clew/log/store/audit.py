@@ -44,6 +44,7 @@ T = TypeVar("T")
 FindSkippedEvents = Callable[[Store, Ctx], tuple[LogProblem, ...]]
 """Returns the events of a session that are skipped when it is opened: ``session.replay.skipped_events``."""
 _NOTHING = "nothing"
+"""What is expected or found if a table should not exist, or does not."""
 
 
 @dataclass(frozen=True, slots=True)

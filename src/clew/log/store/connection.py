@@ -27,6 +27,7 @@ from clew.errors import (
 )
 
 MOUNTS = Path("/proc/self/mounts")
+"""Where Linux lists mounted disks."""
 
 NETWORK = frozenset(
     (
@@ -249,6 +250,7 @@ _PRAGMAS = (
     "wal_autocheckpoint = 0",  # see Checkpoints
     f"journal_size_limit = {LIMIT_BYTES}",
 )
+"""Settings of every connection."""
 
 
 def connect_read_only(path: Path, at_rest: bool) -> sqlite3.Connection:

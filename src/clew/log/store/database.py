@@ -30,6 +30,7 @@ from clew.log.store.connection import (
 )
 
 _HEADER = re.compile(r"^-- (\w+): .*$", re.MULTILINE)
+"""The line above a statement: "-- add_event: …"."""
 
 
 @cache

@@ -45,6 +45,7 @@ the reading speed."""
 # A JSON string with its quotes: "a \"b\" c".
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _MARK = re.compile(rb"\x02(sha256:[0-9a-f]{64})\x03")
+"""The place of a text that is stored apart."""
 
 
 def detach(body: bytes) -> tuple[bytes, dict[str, bytes]]:

@@ -38,6 +38,7 @@ except ImportError as cause:
     raise MissingExtra("clew[postgres]") from cause
 
 PACKAGE = "clew.log.store.postgres"
+"""Where the migrations and statements are."""
 LOCK = 0x636C6577  # "clew": the advisory lock that one migrating process holds
 RETRY_S = 0.05
 """The wait before work is tried again on another connection; chosen by hand."""
@@ -68,6 +69,7 @@ _CONFLICTS = (
     psycopg.errors.SerializationFailure,
     psycopg.errors.ForeignKeyViolation,  # a blob was forgotten while an append started to use it
 )
+"""Errors after which a transaction is tried again."""
 _ENDED = (
     psycopg.errors.AdminShutdown,
     psycopg.errors.CrashShutdown,
@@ -75,6 +77,7 @@ _ENDED = (
     psycopg.errors.IdleInTransactionSessionTimeout,
     psycopg_pool.PoolTimeout,
 )
+"""Errors after which the connection cannot be used any more."""
 
 
 @cache
