@@ -12,11 +12,11 @@ from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.brief import Written
 from clew.compaction.propose.citations import label_of, trust_at
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, DigestInput
-from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.file_text import OPENING, FilePassage, repeats
 from clew.compaction.propose.file_text import claims as text_claims
 from clew.compaction.propose.focus import FOCUS_SHARE
 from clew.compaction.propose.last_edits import last_edits
+from clew.compaction.propose.line_kinds import NUMBERED_LINE
 from clew.compaction.propose.pointed_to import orders_in, said_next
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order
