@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from clew.compaction.ledger_claims import DELETED, MandatoryContent
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, ClaimKind, Digest, Shrink, Topic
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.render import digest_message
@@ -17,6 +17,7 @@ from clew.compaction.propose.digest_content import STORY, DigestContent
 from clew.compaction.propose.digest_input import DigestInput, MandatoryLimits, last_words
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.tail import request_characters
+from clew.compaction.work_claims import DELETED
 from clew.message import Cite, Item, Message, words
 
 CODE = "clew"
