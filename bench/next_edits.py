@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from clew.compaction.propose.edits import edits, patch_blocks
-from clew.compaction.propose.excerpt import NUMBERED_LINE, STRUCTURE
+from clew.compaction.propose.line_kinds import NUMBERED_LINE, STRUCTURE
 from clew.compaction.propose.tail import opens_turn
 from clew.ledger.tool_actions import ActionKind, action_of
 from clew.message import Item, Message, Part, Role, ToolCall, cut_points, words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.compaction.plan import Claim, ClaimKind
-from clew.compaction.propose.digest_content import ClaimSizer
+from clew.compaction.propose.claim_sizer import ClaimSizer
 from clew.message import Cite, Trust
 from tests.compaction_propose.sessions import COUNTER
 

@@ -7,11 +7,12 @@ from functools import cached_property
 
 import pytest
 
-from clew.compaction.ledger_claims import is_restated, mandatory_content, shorten_claim
+from clew.compaction.ledger_claims import is_restated, mandatory_content
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.digest import topic_by_wording
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import propose
+from clew.compaction.quote_claims import shorten_claim
 from clew.compaction.task import CompactionTask, Keep
 from clew.message import Cite, Message, Role, Trust, text_message
 from tests.compaction_propose.sessions import COUNTER, MADE, Living, items, read, spoken, step

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from clew.compaction.propose.edits import EditBlock, edits, patch_blocks, written_text
-from clew.compaction.propose.excerpt import NUMBERED_LINE
+from clew.compaction.propose.line_kinds import NUMBERED_LINE
 from clew.compaction.propose.steps import Step, is_whole, steps_of
 from clew.compaction.propose.topics import Topics
 from clew.ledger.command_line import simple_commands, without_prefixes

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from clew.compaction.ledger_claims import DELETED, MandatoryContent
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, ClaimKind, Digest, Shrink, Topic
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.render import digest_message
 from clew.compaction.propose.brief import Outline, Written, number_claims
 from clew.compaction.propose.citations import label_of
-from clew.compaction.propose.digest_content import STORY, DigestContent, by_turn, place
+from clew.compaction.propose.claim_overlap import by_turn, place
+from clew.compaction.propose.digest_content import STORY, DigestContent
 from clew.compaction.propose.digest_input import DigestInput, MandatoryLimits, last_words
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.tail import request_characters
+from clew.compaction.work_claims import DELETED
 from clew.message import Cite, Item, Message, words
 
 CODE = "clew"
@@ -44,7 +46,7 @@ class DigestBuilder:
         claims = tuple(one._replace(trust=label_of(one, scene.original)) for one in said.claims)
         shown = scene.task.shown
         earlier = shown[1] if shown and any(item.id == shown[0] for item in span) else None
-        self._matter = DigestInput(
+        self._inputs = DigestInput(
             span,
             MandatoryContent(said.pins, claims, said.open_items),
             earlier,
@@ -55,9 +57,9 @@ class DigestBuilder:
             answered=scene.task.answered,
             for_request=request_characters(scene.room),
         )
-        self._frame = _framed(scene, self._matter)
+        self._frame = _framed(scene, self._inputs)
         self._deleted = [claim for claim in claims if claim.topic is Topic.DELETED_AGAIN]
-        self._least = self._weighed(self._matter.must or last_words(scene.originals(reversed(span))))
+        self._least = self._weighed(self._inputs.must or last_words(scene.originals(reversed(span))))
 
     @property
     def least_tokens(self) -> int:
@@ -67,30 +69,30 @@ class DigestBuilder:
     def outline(self, room: int) -> Outline:
         """Return what a model is asked to write for a digest of this size."""
         spare = max(0, room - self.least_tokens)
-        choice = DigestContent(self._scene, self._matter)
-        matter = self._matter
-        return Outline(matter.span, matter.brief, choice.room_to_write(spare), matter.earlier)
+        choice = DigestContent(self._scene, self._inputs)
+        inputs = self._inputs
+        return Outline(inputs.span, inputs.brief, choice.room_to_write(spare), inputs.earlier)
 
     def state_hidden(self, shrinks: Iterable[Shrink]) -> None:
         """State what recent messages say and their excerpts do not show: claims, and text of files."""
         shown = {shrink.id: shrink.message for shrink in shrinks}
         results = {name: message for name, message in shown.items() if any(message.results)}
-        self._matter = replace(self._matter, hidden=hidden_claims(self._scene, shrinks), shortened=results)
+        self._inputs = replace(self._inputs, hidden=hidden_claims(self._scene, shrinks), shortened=results)
 
     def fullest(self, room: int, written: Written | None = None) -> SizedDigest:
         """Return the fullest digest that fits the room, with the prose a model wrote, if any."""
         if written is not None:
             author, version = written.author, written.prompt_version
             self._frame = replace(self._frame, author=author, prompt_version=version)
-        best, is_scrap = self._least, not self._matter.must
+        best, is_scrap = self._least, not self._inputs.must
         wanted = room - self.least_tokens
-        choice = DigestContent(self._scene, self._matter, written)
+        choice = DigestContent(self._scene, self._inputs, written)
         spare = int(CAUTION * wanted)
         for _ in range(TRIES):
             if spare <= 0:
                 break
             chosen = choice.claims(spare)
-            digest = self._weighed([*self._matter.must, *chosen])
+            digest = self._weighed([*self._inputs.must, *chosen])
             if chosen and digest.tokens <= room and (is_scrap or digest.tokens > best.tokens):
                 best, is_scrap = digest, False  # anything is better than the placeholder line
             if digest.tokens <= room and (choice.is_all or digest.tokens >= room * WELL_FILLED):
@@ -171,21 +173,21 @@ def _is_readable(scene: Scene, cite: Cite, shown_message: Message) -> bool:
     return cited.strip().split("\n", 1)[0] in words(shown_message.parts[cite.part])
 
 
-def _framed(scene: Scene, matter: DigestInput) -> Digest:
+def _framed(scene: Scene, inputs: DigestInput) -> Digest:
     """Return a digest with its span and rules, and no claims yet."""
-    earlier = matter.earlier
-    names = [item.id for item in matter.span]
-    own_items: Sequence[Item] = matter.span
+    earlier = inputs.earlier
+    names = [item.id for item in inputs.span]
+    own_items: Sequence[Item] = inputs.span
     if earlier and (shown := scene.task.shown):
         index = names.index(shown[0])
         names[index : index + 1] = earlier.covers
-        own_items = [item for item in matter.span if item.id != shown[0]]
+        own_items = [item for item in inputs.span if item.id != shown[0]]
     return Digest(
         scene.task.digest_id,
         earlier.level + 1 if earlier else 0,
         tuple(names),
         checksum(own_items, earlier.checksum if earlier else ""),
         (),
-        matter.brief.pins,
+        inputs.brief.pins,
         folds=(earlier.id,) if earlier else (),
     )

@@ -1,22 +1,29 @@
-"""Choose the optional content of a digest, and divide its room among the kinds of content."""
+"""Choose the optional content of a digest, and divide its room among the kinds of content.
+
+In goes what a digest is made from (``DigestInput``) and a number of tokens; out come claims that fit: the
+ledger's, the agent's own notes, a model's prose, requests and reports, text of files, findings, edits, exact
+values. Each kind has a share of the room (the constants below); what one kind does not need goes to others.
+``digest_builder.py`` asks for claims of different sizes until the rendered digest fits.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from posixpath import commonprefix
 
 from clew.compaction.ledger_claims import is_restated
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.brief import Written
 from clew.compaction.propose.citations import label_of, trust_at
+from clew.compaction.propose.claim_overlap import by_turn, is_quoted, is_said, place, without_repeats
+from clew.compaction.propose.claim_sizer import ClaimSizer
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, DigestInput
-from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.file_text import OPENING, FilePassage, repeats
 from clew.compaction.propose.file_text import claims as text_claims
 from clew.compaction.propose.focus import FOCUS_SHARE
 from clew.compaction.propose.last_edits import last_edits
+from clew.compaction.propose.line_kinds import NUMBERED_LINE
 from clew.compaction.propose.pointed_to import orders_in, said_next
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order
@@ -24,52 +31,6 @@ from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
 from clew.compaction.propose.value_index import leaving, value_index
 from clew.ledger.kinds import WORD
 from clew.message import Message, words
-from clew.tokens import TokenCounter
-
-SAMPLE = 100
-"""Claims counted to learn the tokens per byte..."""
-FEW = 25
-"""...and those counted to learn the overhead of a line, which varies little."""
-
-
-class ClaimSizer:
-    """Estimates tokens by bytes, at the rate of a sample."""
-
-    def __init__(self, counter: TokenCounter, claims: Sequence[Claim]) -> None:
-        """Count an evenly spread sample: texts alone, as list lines, and under turn headings."""
-        count = counter.count_text
-        plain = [claim.text for claim in _sample(claims)]
-        words = count("\n".join(plain))
-        breaks = sum(text.count("\n") for text in plain)
-        broken = count("\n".join(text.replace("\n", "\n  ") for text in plain)) if breaks else words
-        self._per_byte = words / max(1, sum(map(_bytes, plain)))
-        self._per_break = (broken - words) / max(1, breaks)
-        few = _sample(claims, FEW)
-        words = count("\n".join(claim.text for claim in few))
-        lines = count("\n".join(f"- {claim.text}" for claim in few))
-        named = count("\n".join(f"[{claim.sources[0].message}]\n- {claim.text}" for claim in few))
-        self._per_line = (lines - words) / max(1, len(few))
-        self.per_turn = (named - lines) / max(1, len(few))
-        """Tokens of a turn heading."""
-
-    def line(self, claim: Claim) -> float:
-        """Return the tokens of a claim's line, without turn headings."""
-        text = claim.text
-        return _bytes(text) * self._per_byte + text.count("\n") * self._per_break + self._per_line
-
-    def claim(self, claim: Claim) -> float:
-        """Return the tokens of a claim with its own turn headings."""
-        turns = 1 if len(claim.sources) == 1 else len({cite.message for cite in claim.sources})
-        return self.line(claim) + self.per_turn * turns
-
-
-def _sample(claims: Sequence[Claim], most: int = SAMPLE) -> Sequence[Claim]:
-    return claims[:: max(1, len(claims) // most)]
-
-
-def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
-
 
 CHANGES_SHARE = 0.2
 """Share of a view's room up to which the names of changed files are mandatory, if all else fits..."""
@@ -101,71 +62,42 @@ MOST_CHARACTERS_PER_TOKEN = 5
 """Of code: a passage that would not fit even so is not tried."""
 WRITTEN_SHARE = 0.6
 """Share of what the ledger leaves, for a model's prose; the rest is for exact quotes."""
+_PROSE = (ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT, ClaimKind.FINDING, ClaimKind.FACT)
+STORY = (ClaimKind.USER, ClaimKind.REPORT)
 
 
 class DigestContent:
     """The optional content of a digest, by kind and priority."""
 
-    def __init__(self, scene: Scene, matter: DigestInput, written: Written | None = None) -> None:
+    def __init__(self, scene: Scene, inputs: DigestInput, written: Written | None = None) -> None:
         """Collect ledger claims, prose, story, findings, edits and lines with exact values."""
-        task, focus = scene.task, scene.focus
-        self._focus = focus
-        must = matter.must
-        earlier = matter.earlier.claims if matter.earlier else ()
-        self._mandatory = must
-        self._ledger = focus.first(
-            [
-                claim
-                for claim in (*matter.hidden, *matter.brief.claims)
-                if claim.kind not in NEVER_LEFT_OUT
-                and claim.topic is not Topic.DELETED_AGAIN
-                and claim not in must
-                and not (claim.topic is Topic.PLAN and any(one.topic is Topic.PLAN for one in must))
-                and not (claim.kind in (ClaimKind.USER, ClaimKind.DECISION) and matter.asks(claim))
-            ]
-        )
-        if written is None:  # without new prose, reuse that of the earlier digest
-            self._prose = [claim for claim in earlier if claim.kind in _PROSE and not _is_exact(claim)]
-        else:
-            self._prose = [claim._replace(trust=label_of(claim, scene.original)) for claim in written.claims]
-        run = task.ledger.last_run
-        passed = run.source.number if run and not run.failed else 0
-        changes = [one.last_change.number for one in task.ledger.artifacts.changed if one.last_change]
-        edited = max(changes, default=0)
-        self._story = Story(task.ledger.turns, matter.gone, scene.source, passed, edited)
-        self._goal_lines = _goal_lines(must, scene.source)
-        carried = [claim for claim in earlier if claim.kind in STORY] if not _knows(scene, matter) else []
-        self._carried = _once(carried, above=(*must, *self._prose, *self._ledger))
-        asked = [one for one in (matter.request, matter.goal) if one]
-        files, turn = task.ledger.artifacts.files, matter.span[max(0, scene.loop - scene.first) :]
-        self._tasks = [
-            *orders_in(asked, files, turn, matter.gone, scene.source),
-            *said_next(asked, files, matter.gone, scene.source, scene.room * CHARACTERS_PER_TOKEN),
-        ]
-        self._edits = list(last_edits(task.ledger.artifacts.changed, matter.gone, scene.source))
-        self._for_text = task.keep.for_text
+        self._focus = scene.focus
+        self._mandatory = inputs.must
+        self._ledger = scene.focus.first(list(_optional_ledger_claims(inputs)))
+        self._prose = _prose(scene, inputs, written)
+        self._story = _story(scene, inputs)
+        self._goal_lines = _goal_lines(inputs.must, scene.source)
+        # Carried over from an earlier digest only if the originals that it covers cannot be looked up.
+        earlier = inputs.earlier.claims if inputs.earlier and not _knows(scene, inputs) else ()
+        carried = [claim for claim in earlier if claim.kind in STORY]
+        self._carried = without_repeats(carried, above=(*inputs.must, *self._prose, *self._ledger))
+        self._tasks = _tasks(scene, inputs)
+        self._edits = list(last_edits(scene.task.ledger.artifacts.changed, inputs.gone, scene.source))
+        self._for_text = scene.task.keep.for_text
         self._most_text = max(self._for_text, int(scene.room * MOST_TEXT_SHARE))
-        self._passages = _file_passages(scene, matter) if self._for_text else []
-        self._findings = focus.first(self._story.findings)
+        self._passages = _file_passages(scene, inputs) if self._for_text else []
+        self._findings = scene.focus.first(self._story.findings)
+        self._for_facts = int(scene.room * (FOCUS_SHARE if scene.focus else FACTS_SHARE))
+        self._facts = [
+            *_lines_in_focus(scene, inputs.gone, self._for_facts * CHARACTERS_PER_TOKEN),
+            *value_index(scene, inputs.gone, self._for_facts // TOKENS_PER_CANDIDATE),
+        ]
         if carried:
             self._findings += [claim for claim in earlier if claim.kind is ClaimKind.FINDING]
-        self._for_facts = int(scene.room * (FOCUS_SHARE if focus else FACTS_SHARE))
-        self._facts = [
-            *_lines_in_focus(scene, matter.gone, self._for_facts * CHARACTERS_PER_TOKEN),
-            *value_index(scene, matter.gone, self._for_facts // TOKENS_PER_CANDIDATE),
-        ]
-        if carried:
             self._facts += [claim for claim in earlier if claim.topic is Topic.NAMES]
-        self._gauge = ClaimSizer(
-            task.counter,
-            [
-                *self._ledger,
-                *self._prose,
-                *self._carried,
-                *in_order(self._story.entries(self._story.levels[-1])),
-                *self._facts,
-            ],
-        )
+        turns = in_order(self._story.entries(self._story.levels[-1]))
+        sample = [*self._ledger, *self._prose, *self._carried, *turns, *self._facts]
+        self._sizer = ClaimSizer(scene.task.counter, sample)
         self._noted: set[str] = set()
         """Messages whose text the digest quotes as the agent's plan or status."""
         self._unsaid_at: dict[int, tuple[list[list[Claim]], list[float]]] = {}
@@ -210,7 +142,7 @@ class DigestContent:
         more, cost = self._fill(rest, remaining)
         remaining -= cost
         if remaining > 0 and not self._story_is_whole:  # room that nothing else needs
-            before = sum(map(self._gauge.claim, story))
+            before = sum(map(self._sizer.claim, story))
             story, cost = self._story_claims(before + remaining)
             remaining -= cost - before
         if remaining > 0:
@@ -231,7 +163,7 @@ class DigestContent:
             if cost + passage.size / MOST_CHARACTERS_PER_TOKEN > room or repeats(passage, chosen):
                 continue
             more = list(text_claims([*chosen, passage]))
-            size = sum(map(self._gauge.claim, more))
+            size = sum(map(self._sizer.claim, more))
             if size <= room:
                 chosen.append(passage)
                 best, cost = more, size
@@ -243,7 +175,7 @@ class DigestContent:
             return [], 0.0
         for level in LEVELS:
             notes = self._story.notes(level, self._goal_lines)
-            cost = sum(map(self._gauge.claim, notes))
+            cost = sum(map(self._sizer.claim, notes))
             if cost <= room:
                 return notes, cost
         return [], 0.0
@@ -259,7 +191,7 @@ class DigestContent:
         left = room
         for claim in self._facts:
             turn = claim.sources[0].message
-            cost = self._gauge.line(claim) + (0.0 if turn in turns else self._gauge.per_turn)
+            cost = self._sizer.line(claim) + (0.0 if turn in turns else self._sizer.per_turn)
             if cost <= left and claim.text.rpartition("/")[2] not in named:
                 taken_claims.append(claim)
                 turns.add(turn)
@@ -305,7 +237,7 @@ class DigestContent:
         found = self._unsaid_at.get(level)
         if found is None:
             entries = list(filter(None, map(self._new_in, self._story.entries(level))))
-            costs = [sum(map(self._gauge.claim, entry)) for entry in entries]
+            costs = [sum(map(self._sizer.claim, entry)) for entry in entries]
             found = self._unsaid_at[level] = entries, costs
         return found
 
@@ -315,7 +247,7 @@ class DigestContent:
         for claim in entry:
             name = claim.sources[0].message
             asked = claim.kind is ClaimKind.USER and name in self._goals
-            if not asked and name not in self._noted and not _is_quoted(claim, self._said):
+            if not asked and name not in self._noted and not is_quoted(claim, self._said):
                 new.append(claim)
         return new
 
@@ -349,13 +281,52 @@ class DigestContent:
         taken_claims = []
         left = room
         for claim in claims:
-            if left < self._gauge.per_turn:
+            if left < self._sizer.per_turn:
                 break
-            cost = self._gauge.claim(claim)
+            cost = self._sizer.claim(claim)
             if cost <= left:
                 taken_claims.append(claim)
                 left -= cost
         return taken_claims, room - left
+
+
+def _optional_ledger_claims(inputs: DigestInput) -> Iterator[Claim]:
+    """Yield the claims of the ledger that are not mandatory, and that the mandatory ones do not repeat."""
+    states_plan = any(claim.topic is Topic.PLAN for claim in inputs.must)
+    for claim in (*inputs.hidden, *inputs.brief.claims):
+        if claim.kind in NEVER_LEFT_OUT or claim.topic is Topic.DELETED_AGAIN or claim in inputs.must:
+            continue
+        is_plan_again = claim.topic is Topic.PLAN and states_plan
+        is_request_again = claim.kind in (ClaimKind.USER, ClaimKind.DECISION) and inputs.asks(claim)
+        if not is_plan_again and not is_request_again:
+            yield claim
+
+
+def _prose(scene: Scene, inputs: DigestInput, written: Written | None) -> list[Claim]:
+    """Return what a model wrote; without new prose, that of the earlier digest."""
+    if written is not None:
+        return [claim._replace(trust=label_of(claim, scene.original)) for claim in written.claims]
+    earlier = inputs.earlier.claims if inputs.earlier else ()
+    return [claim for claim in earlier if claim.kind in _PROSE and not _is_exact(claim)]
+
+
+def _story(scene: Scene, inputs: DigestInput) -> Story:
+    """Return the turns that leave the view; findings before a passing run or a later edit may be over."""
+    ledger = scene.task.ledger
+    run = ledger.last_run
+    passed = run.source.number if run and not run.failed else 0
+    changes = [one.last_change.number for one in ledger.artifacts.changed if one.last_change]
+    return Story(ledger.turns, inputs.gone, scene.source, passed, edited=max(changes, default=0))
+
+
+def _tasks(scene: Scene, inputs: DigestInput) -> list[Claim]:
+    """Return what files and skills that the request points to order, and what they say is next."""
+    asked = [one for one in (inputs.request, inputs.goal) if one]
+    files, turn = scene.task.ledger.artifacts.files, inputs.span[max(0, scene.loop - scene.first) :]
+    return [
+        *orders_in(asked, files, turn, inputs.gone, scene.source),
+        *said_next(asked, files, inputs.gone, scene.source, scene.room * CHARACTERS_PER_TOKEN),
+    ]
 
 
 def _lines_in_focus(scene: Scene, gone: Collection[str], room: int) -> Iterator[Claim]:
@@ -370,12 +341,12 @@ def _lines_in_focus(scene: Scene, gone: Collection[str], room: int) -> Iterator[
             yield Claim("", ClaimKind.FACT, text.strip(), (place,), trust, verbatim=True)
 
 
-def _file_passages(scene: Scene, matter: DigestInput) -> list[FilePassage]:
+def _file_passages(scene: Scene, inputs: DigestInput) -> list[FilePassage]:
     """Return the passages of files that leave the view or are cut out of recent results."""
-    results = (result for message in matter.shortened.values() for result in message.results)
+    results = (result for message in inputs.shortened.values() for result in message.results)
     lines = (line for result in results for line in result.text.split("\n"))
     visible = {NUMBERED_LINE.sub("", line).strip() for line in lines}
-    return scene.file_passages({*matter.gone, *matter.shortened}, visible)
+    return scene.file_passages({*inputs.gone, *inputs.shortened}, visible)
 
 
 def _is_within(claim: Claim, texts: Sequence[Claim]) -> bool:
@@ -391,27 +362,10 @@ def _is_of(edit: Claim, paths: Iterable[str]) -> bool:
     return any(name == path or name.endswith(f"/{path}") for path in paths)
 
 
-_PROSE = (ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT, ClaimKind.FINDING, ClaimKind.FACT)
-STORY = (ClaimKind.USER, ClaimKind.REPORT)
-
-
-def _knows(scene: Scene, matter: DigestInput) -> bool:
+def _knows(scene: Scene, inputs: DigestInput) -> bool:
     """Whether the originals of what the earlier digest covers can still be looked up."""
-    earlier = matter.earlier
+    earlier = inputs.earlier
     return earlier is None or any(scene.source(name) is not None for name in earlier.covers[:1])
-
-
-def by_turn(claims: Iterable[Claim]) -> dict[str, list[str]]:
-    """Return the texts of claims by the turn that they cite first."""
-    said: dict[str, list[str]] = {}
-    for claim in claims:
-        said.setdefault(claim.sources[0].message, []).append(claim.text)
-    return said
-
-
-def is_said(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
-    """Whether a claim is a quote that another text from the same turn contains."""
-    return claim.verbatim and _is_quoted(claim, said)
 
 
 def _goal_lines(claims: Iterable[Claim], find: Callable[[str], Message | None]) -> frozenset[str]:
@@ -422,39 +376,6 @@ def _goal_lines(claims: Iterable[Claim], find: Callable[[str], Message | None]) 
     return frozenset(line.strip() for text in texts for line in text.split("\n"))
 
 
-def _is_quoted(claim: Claim, said: Mapping[str, Sequence[str]]) -> bool:
-    """Whether another claim from the same turn contains what this one quotes."""
-    others = said.get(claim.sources[0].message)
-    return others is not None and any(claim.text in other for other in others)
-
-
-def place(claim: Claim) -> tuple[int, int]:
-    """Return where in the session a claim comes from, to sort by."""
-    cite = claim.sources[0]
-    return cite.number, cite.start
-
-
 def _is_exact(claim: Claim) -> bool:
     """Whether code made a claim: a quote, or one that the ledger restates in each digest."""
     return claim.verbatim or is_restated(claim)
-
-
-def _once(all_claims: Iterable[Claim], above: Iterable[Claim]) -> list[Claim]:
-    """Return quotes of people, oldest first, without duplicates and without what is quoted above anyway."""
-    told = by_turn(above)
-    latest = {claim.text: claim for claim in all_claims}
-    claims = []
-    for claim in latest.values():
-        text = claim.text
-        for other in told.get(claim.sources[0].message, ()):
-            text = "" if text in other else _unsaid(text, other)
-        if text:
-            claims.append(claim if text == claim.text else claim._replace(text=text))
-    return claims
-
-
-def _unsaid(text: str, said: str) -> str:
-    """Return a text without the whole lines at its start that another text quotes."""
-    shared = commonprefix((text, said))
-    start = text.rfind("\n", 0, len(shared)) + 1
-    return text[start:].strip() if start else text

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from clew.compaction.ledger_claims import MandatoryContent, shorten_claim
+from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.propose.request_text import request_excerpt
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
+from clew.compaction.quote_claims import shorten_claim
 from clew.ledger.approvals import cut_lines
 from clew.ledger.loop import OF_THE_USER
 from clew.message import Cite, Item, Message, Trust, words

@@ -40,18 +40,18 @@ class Removal(NamedTuple):
     note: str = ""
 
 
-def folded(text: str, held: Sequence[Span] = ()) -> tuple[str, list[Span]]:
-    """Return a text without colour codes and repeated rounds of lines, and where ``held`` spans are in it.
+def folded(text: str, protected: Sequence[Span] = ()) -> tuple[str, list[Span]]:
+    """Return a text without colour codes and repeated rounds of lines, and where protected spans are in it.
 
-    What a held span has is not left out. Takes linear time.
+    What a span in ``protected`` has is not left out. Takes linear time.
     """
     has_colours = "\x1b" in text and not _tells_by_colour(text)
     colours = (Removal(*one.span()) for one in COLOUR.finditer(text)) if has_colours else ()
     removals = sorted(
-        one for one in chain(_rounds(text), colours) if not any(_meet(one, span) for span in held)
+        one for one in chain(_rounds(text), colours) if not any(_meet(one, span) for span in protected)
     )
     pieces: list[str] = []
-    spans = list(held)
+    spans = list(protected)
     done = shift = 0
     for one in removals:
         if one.start < done:  # a colour inside a round that is left out
@@ -59,7 +59,7 @@ def folded(text: str, held: Sequence[Span] = ()) -> tuple[str, list[Span]]:
         pieces += (text[done : one.start], one.note)
         shift += len(one.note) - (one.end - one.start)
         done = one.end
-        for i, (start, end) in enumerate(held):
+        for i, (start, end) in enumerate(protected):
             if start >= done:
                 spans[i] = (start + shift, end + shift)
     return ("".join(pieces) + text[done:], spans) if removals else (text, spans)

@@ -17,7 +17,7 @@ from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.citations import Find
 from clew.compaction.propose.current_text import is_inside
 from clew.compaction.propose.edits import edits, patch_blocks, written_text
-from clew.compaction.propose.excerpt import STRUCTURE
+from clew.compaction.propose.line_kinds import STRUCTURE
 from clew.compaction.propose.report_quotes import SHORTEST_SENTENCE
 from clew.ledger.artifacts import Artifact
 from clew.ledger.shell import Action

@@ -74,11 +74,11 @@ def lines_with(block: str, word: str) -> Iterator[Span]:
         at = block.find(word, end)
 
 
-def by_line(text: str, held: Sequence[Span]) -> dict[Span, list[Span]]:
+def by_line(text: str, protected: Sequence[Span]) -> dict[Span, list[Span]]:
     """Return what must be shown of which line."""
     found: dict[Span, list[Span]] = {}
     first = 0, line_end(text, 0)
-    for low, high in sorted(held):
+    for low, high in sorted(protected):
         if low > first[1]:
             start = text.rfind("\n", first[1], low) + 1
             first = start, line_end(text, start)
@@ -94,12 +94,12 @@ def by_line(text: str, held: Sequence[Span]) -> dict[Span, list[Span]]:
 # Within a line ---------------------------------------------------------------------------------------
 
 
-def cut_line(line: str, longest: int, held: Sequence[Span] = ()) -> str:
+def cut_line(line: str, longest: int, protected: Sequence[Span] = ()) -> str:
     """Return the beginning and end of a line, and what must be shown of it."""
     if len(line) <= longest + GAP:
         return line
     half = longest // 2
-    pieces = list(_merged([(0, half), *held, (before_negation(line, len(line) - half), len(line))]))
+    pieces = list(_merged([(0, half), *protected, (before_negation(line, len(line) - half), len(line))]))
     shown = line[slice(*pieces[0])]
     for before, after in pairwise(pieces):
         shown += f"{omission_note(after[0] - before[1])}{line[slice(*after)]}"

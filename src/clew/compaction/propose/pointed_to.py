@@ -9,8 +9,8 @@ from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.digest import ORDERS_OPENING
 from clew.compaction.propose.citations import Find, answer_to
 from clew.compaction.propose.edits import edits
-from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.guides import is_guide, lists_tasks, may_guide, order_steps
+from clew.compaction.propose.line_kinds import NUMBERED_LINE
 from clew.ledger.artifacts import Artifact
 from clew.message import Cite, Item, ToolCall, Trust, words
 

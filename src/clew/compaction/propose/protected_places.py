@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from clew.compaction.ledger_claims import MOST_DECISIONS, MOST_FAILURES
+from clew.compaction.ledger_claims import MOST_DECISIONS
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.shrink_context import ShrinkContext
+from clew.compaction.work_claims import MOST_FAILURES
 from clew.ledger.agent_findings import failure_spans
 from clew.message import Cite, Item, Role, Text
 

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import TypeAlias
 
 from clew.compaction.plan import Shrink
-from clew.compaction.propose.excerpt import NUMBERED_LINE
+from clew.compaction.propose.line_kinds import NUMBERED_LINE
 from clew.compaction.propose.lines import lines_backwards, lines_of
 from clew.compaction.propose.near_duplicates import near_duplicates
 from clew.compaction.propose.prune_calls import (

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from clew.compaction.propose.edits import edits
-from clew.compaction.propose.excerpt import NUMBERED_LINE
+from clew.compaction.propose.line_kinds import NUMBERED_LINE
 from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.steps import (
     WORTH_A_POINTER,

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from clew.compaction.propose.edits import EditBlock, counterpart, edits, patch_blocks
-from clew.compaction.propose.excerpt import NUMBERED_LINE
+from clew.compaction.propose.line_kinds import NUMBERED_LINE
 from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.steps import WORTH_A_STUB, Step, Stub
 from clew.ledger.tool_actions import ActionKind

@@ -51,7 +51,7 @@ def request_excerpt(text: str, most_characters: int) -> str | None:
         chosen = _ends(task, most_characters, TASK_HEAD if _TASK.match(text) else REQUEST_HEAD)
     else:
         chosen = {*task, *_first(sorted(code), most_characters - _size(task))}
-    return ExcerptSource(text).shown(chosen, most_characters) if chosen else None
+    return ExcerptSource(text).render(chosen, most_characters) if chosen else None
 
 
 def _lines(text: str) -> Iterator[Span]:
