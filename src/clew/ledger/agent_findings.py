@@ -59,6 +59,10 @@ _FINDING_MARK = CHUNKS.mark_by(lambda chunk: bool(_FINDING_WORD.search(chunk.low
 _NAMES = lazy_pattern(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
 """A name, a path or a number: details that are hard to find again."""
 _NAMES_MARK = CHUNKS.mark_by(lambda chunk: "`" in chunk or _NAMES.search(chunk) is not None)
+_OF_TEXT = lazy_pattern(
+    r"\b(?:indent(?:ation|ed|s)?|tabs?|white ?space|lines? (?:numbers?|`?\d+)|is (?:\w+ )?interesting)\b"
+)
+"""Matched against lower-case text: the form of a file, which the next edit changes, or an opinion."""
 _STEP = lazy_pattern(
     r"(?:ok(?:ay)?,?\s+|now,?\s+|so,?\s+|first,?\s+|then,?\s+|next,?\s+)*"
     r"(?:let'?s|let me|i'?ll|i will|i'?m going|i am going|i need to|i should|i have to|maybe i|wait"
@@ -78,6 +82,8 @@ _GUESS = lazy_pattern(
     r"|(?:see|check|verify|confirm|determine|find out) (?:if|whether))\b"
 )
 """Matched against lower-case text: the sentence may be wrong, even if it names a cause..."""
+_OWN_GUESS = lazy_pattern(r"\bi (?:think|guess|assume|suspect|believe|suppose|presume)\b")
+"""...also in brackets, where other guesses are about a detail..."""
 _FIRM = lazy_pattern(r"\b(?:confirmed|verified|turns out|ruled out|proven|proves)\b")
 """...unless it says that it was checked."""
 _FRAGMENT = lazy_pattern(
@@ -196,6 +202,8 @@ def _is_guess(small: str, start: int, end: int) -> bool:
     """Whether a sentence only supposes something; what it supposes in brackets does not count."""
     if not _GUESS.search(small, start, end) or _FIRM.search(small, start, end):
         return False
+    if _OWN_GUESS.search(small, start, end):
+        return True
     return _GUESS.search(_BRACKETS.sub("", small[start:end])) is not None
 
 
@@ -211,7 +219,9 @@ def _rank_by_words(read: str, small: str, start: int, end: int, told: int) -> in
     if verdict is not None:
         return WEAK
     alone = end - start >= LEAST_PROSE and "\n" not in read[max(0, start - 2) : start]
-    return WEAKEST if alone and told & _NAMES_MARK and _NAMES.search(read, start, end) else None
+    if not alone or not told & _NAMES_MARK or not _NAMES.search(read, start, end):
+        return None
+    return None if _OF_TEXT.search(small, start, end) else WEAKEST
 
 
 def _strongest(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:

@@ -130,7 +130,7 @@ class DigestContent:
         passed = run.source.number if run and not run.failed else 0
         changes = [one.last_change.number for one in task.ledger.artifacts.changed if one.last_change]
         edited = max(changes, default=0)
-        self._story = Story(task.ledger.turns, matter.gone, scene.source, passed, edited)
+        self._story = Story(task.ledger.turns, matter.gone, scene.source, passed, edited, len(task.ledger))
         self._goal_lines = _goal_lines(must, scene.source)
         carried = [claim for claim in earlier if claim.kind in STORY] if not _knows(scene, matter) else []
         self._carried = _once(carried, above=(*must, *self._prose, *self._ledger))

@@ -32,6 +32,8 @@ LONG_ASK = 2_000
 that was pasted. Chosen by hand."""
 OLDEST_NOTE = 30
 """Messages between a plan or status of the agent and the recent messages after which it is out of date."""
+LONG_AGO = 20
+"""Messages after which a step that such a text announces was taken, or given up; chosen by hand."""
 MOST_TURNS = 400
 """Turns that are considered: the latest, and the first. No digest has room for more."""
 MOST_FINDINGS = 600
@@ -63,6 +65,12 @@ _ANNOUNCES = re.compile(
     re.IGNORECASE,
 )
 """A sentence that only announces what follows: "Here's the verdict.", "Now the real test."."""
+_INTENDS = re.compile(
+    r"(?:thoughts?:\s*)?(?:(?:ok(?:ay)?|now|so|next|first|then|also)\b,?\s+)*"
+    r"(?:let(?: me|[’']?s)\b|i(?:[’']ll|[’']m going to| will| (?:also )?need to| have to| should| must)\b)",
+    re.IGNORECASE,
+)
+"""A line in which the agent says what it does next."""
 _VERDICT = re.compile(
     r"\b(?:not|never|only|cannot|can[’']t|won[’']t|must|decided|verdict|conclusion|result|recommend\w*"
     r"|root cause|bottom line|net:|works|fail\w*|blocked|dead end)\b",
@@ -171,12 +179,19 @@ class Story:
     """The turns that leave the view with a span, as claims at any level of detail."""
 
     def __init__(
-        self, turns: Turns, gone: Collection[str], find: Find, passed: int = 0, edited: int = 0
+        self,
+        turns: Turns,
+        gone: Collection[str],
+        find: Find,
+        passed: int = 0,
+        edited: int = 0,
+        latest: int = 0,
     ) -> None:
         """Select the turns with a request or a report in ``gone``.
 
         ``passed`` is the number of the message with the last test run if it passed: troubles found before it
         are over. ``edited`` is that of the last edit: faults of the agent's own work found before it are.
+        ``latest`` is that of the last message: steps that were announced long before it were taken.
         """
         self._find = find
         self._gone = gone
@@ -185,6 +200,7 @@ class Story:
         """The claims of turns, by index, from the level on at which nothing is cut."""
         self._at: dict[int, list[list[Claim]]] = {}
         self._notes = turns.notes
+        self._latest = latest
         asked = turns.all[-1].ask.number if turns.all else 0
         self._rejected = list(_rejected(turns.all, find)) if turns.findings else []
         found = list(self._found(turns.findings, passed, edited, asked))
@@ -233,7 +249,8 @@ class Story:
         for cite in self._notes[-2:]:
             if cite.number >= latest - 1 and (said := self._quote(cite)):
                 text, trust = said
-                for start, end in note_spans(text, level, known):
+                is_past = self._latest - cite.number > LONG_AGO
+                for start, end in note_spans(text, level, known, is_past=is_past):
                     place = cite._replace(start=cite.start + start, end=cite.start + end)
                     claims.append(Claim("", ClaimKind.NEXT, text[start:end], (place,), trust, verbatim=True))
         return claims
@@ -515,13 +532,23 @@ def _introduced(i: int, leads: Collection[int], apart: Collection[int]) -> Itera
     yield {i}
 
 
-def note_spans(text: str, most: int, known: Collection[str] = ()) -> list[tuple[int, int]]:
-    """Return the spans of a working note to quote: its lines that are not ``known``, the most informative."""
+def note_spans(
+    text: str, most: int, known: Collection[str] = (), *, is_past: bool = False
+) -> list[tuple[int, int]]:
+    """Return the spans of a working note to quote: its lines that are not ``known``, the most informative.
+
+    If it ``is_past``, without the lines that say what the agent does next.
+    """
     lines: list[tuple[int, int]] = []
     at = 0
     for line in text.split("\n"):
         bare = line.strip()
-        if bare and not bare.startswith("```") and bare not in known:
+        if (
+            bare
+            and not bare.startswith("```")
+            and bare not in known
+            and not (is_past and _INTENDS.match(bare))
+        ):
             low = at + line.index(bare)
             lines.append((low, low + len(bare)))
         at += len(line) + 1
