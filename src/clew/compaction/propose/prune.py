@@ -45,6 +45,7 @@ from clew.compaction.propose.stubs import (
     Stubs,
     excerpted,
     pointer,
+    without_remark,
 )
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Origin, Place, Role, Text, ToolResult, words
@@ -311,6 +312,13 @@ def _reminders(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     yield from reversed(found)
 
 
+def _remarks(steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find what a harness says of the context at the end of a result; a compaction makes it untrue."""
+    for step in steps:
+        if (text := without_remark(step.text)) is not step.text and text:
+            yield Stub(step.result, text, "a remark on the context, which is no longer true")
+
+
 RULES: tuple[Rule, ...] = (
     *(_cycles, _said_again, _read_again, _nearly_repeated, _old_plans, failed_edits),
     rewritten,
@@ -362,6 +370,9 @@ def prune_repeated(page: Page, start: int, stop: int, last: int | None = None) -
     for stub in chain(echoes(page, steps), _reminders(page, steps)):
         if start <= stub.place.message < (stop if last is None else last):
             _take(stubs, page, stub)
+    for stub in _remarks(steps):
+        if start <= stub.place.message < (stop if last is None else last):
+            stubs.take(stub.place, stub.text, stub.reason)
     return stubs.shrinks()
 
 
