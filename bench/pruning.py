@@ -18,8 +18,9 @@ from pathlib import Path
 
 from clew.compaction.plan import Shrink
 from clew.compaction.propose.prune import ALONE, RULES, Rule
+from clew.compaction.propose.shrink import ShrinkCollector
+from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.steps import steps_of
-from clew.compaction.propose.stubs import Page, Stubs
 from clew.errors import ClewError
 from clew.ledger.kinds import value_words
 from clew.log.store import MemoryStore
@@ -76,13 +77,13 @@ def pruned(messages: list[Message]) -> Counter[tuple[str, str]]:
     """Prune a session with every rule; count tokens and values by kind of reason."""
     counter = counter_for("unknown")
     view = [Item(f"m{n}", message) for n, message in enumerate(messages, start=1)]
-    page = Page(view, counter)
-    steps, stubs = steps_of(view), Stubs(page)
+    context = ShrinkContext(view, counter)
+    steps, collector = steps_of(view), ShrinkCollector(context)
     rules: tuple[Rule, ...] = (*RULES, *ALONE)
     for rule in rules:
-        for stub in rule(page, steps):
-            stubs.take(stub.place, stub.text, stub.reason, 8, stub.instead)
-    shown = {shrink.id: shrink for shrink in stubs.shrinks()}
+        for stub in rule(context, steps):
+            collector.add(stub.place, stub.text, stub.reason, 8, stub.instead)
+    shown = {shrink.id: shrink for shrink in collector.shrinks()}
     after = [shown[item.id].message if item.id in shown else item.message for item in view]
     left = {word for message in after for part in message.parts for word in value_words(words(part))}
     totals: Counter[tuple[str, str]] = Counter()

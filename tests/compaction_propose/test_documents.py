@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose import propose
-from clew.compaction.propose.stubs import Page, document_text, shorten, with_document_text
+from clew.compaction.propose.shrink import document_text, shorten, with_document_text
+from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.task import CompactionTask
 from clew.compaction.verify import verify
 from clew.message import Item, Json, Message, Native, Role, Text, Unknown
@@ -44,7 +45,7 @@ def test_the_newest_document_is_shown_in_excerpt_where_it_has_no_room():
 
 def test_it_stays_a_document_with_all_that_was_said_about_it():
     view = view_of(plain(SAYS))
-    (shrink,) = shorten(Page(view, COUNTER), range(1), 500)
+    (shrink,) = shorten(ShrinkContext(view, COUNTER), range(1), 500)
     (item,) = ANTHROPIC.render_items(shrink.message)
     shown = document_text(shrink.message.parts[0])
     assert item == {"role": "user", "content": [plain(shown or ""), {"type": "text", "text": "Read it."}]}
@@ -64,7 +65,7 @@ def test_other_documents_are_left_as_they_are():
     file = block({"type": "file", "file_id": "f1"})
     broken = block({"type": "text", "data": 7})
     view = view_of(file, broken, "no block")
-    assert shorten(Page(view, COUNTER), range(1), 1) == []
+    assert shorten(ShrinkContext(view, COUNTER), range(1), 1) == []
     assert [document_text(part) for part in view[0].message.parts] == [None] * 4
 
 
@@ -76,8 +77,8 @@ def test_any_other_part_says_what_it_said():
 def test_a_form_made_smaller_before_is_made_again_from_the_whole():
     whole = view_of(plain(SAYS))
     said_first: dict[str, Message] = {item.id: item.message for item in whole}
-    (once,) = shorten(Page(whole, COUNTER), range(1), 2_000)
-    (twice,) = shorten(Page([Item("m1", once.message)], COUNTER, said_first.get), range(1), 300)
-    (straight,) = shorten(Page(whole, COUNTER), range(1), 300)
+    (once,) = shorten(ShrinkContext(whole, COUNTER), range(1), 2_000)
+    (twice,) = shorten(ShrinkContext([Item("m1", once.message)], COUNTER, said_first.get), range(1), 300)
+    (straight,) = shorten(ShrinkContext(whole, COUNTER), range(1), 300)
     assert document_text(twice.message.parts[0]) == document_text(straight.message.parts[0])
     assert once.message.role is Role.USER

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from clew.compaction.propose.excerpt import ExcerptSource, excerpt
 from clew.compaction.propose.lines import LONGEST_LINE
-from clew.compaction.propose.stubs import Page, shorten
+from clew.compaction.propose.shrink import shorten
+from clew.compaction.propose.shrink_context import ShrinkContext
 from tests.compaction_propose.sessions import COUNTER, history
 
 NUMBERS = [f"line {n}" for n in range(1000)]
@@ -322,7 +323,7 @@ def test_a_long_file_in_a_line_or_two_is_shown_by_what_it_defines_and_where():
 
 def test_the_faded_result_of_a_read_names_what_the_file_defines():
     code = "\n".join(f"def step_{n}():\n    return {n} + other(step_{n - 1})\n" for n in range(40))
-    (shrink,) = shorten(Page(history(("Read", {"file_path": "a.py"}, code)), COUNTER), [2], 24)
+    (shrink,) = shorten(ShrinkContext(history(("Read", {"file_path": "a.py"}, code)), COUNTER), [2], 24)
     (result,) = shrink.message.results
     assert result.text == (
         "[119 lines, kept as m3: step_0, step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, "

@@ -8,7 +8,9 @@ import pytest
 
 import clew
 from clew.compaction.plan import Topic
-from clew.compaction.propose.file_text import FilePassage, Topics, claims, current_texts, passages, repeats
+from clew.compaction.propose.current_text import current_texts
+from clew.compaction.propose.file_text import FilePassage, claims, passages, repeats
+from clew.compaction.propose.topics import Topics
 from clew.message import Item, Message, Role, text_message
 from tests.compaction_propose.sessions import items, spoken, step
 

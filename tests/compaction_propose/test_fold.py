@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from clew.compaction.propose import propose
 from clew.compaction.propose.fold import LONGEST_CYCLE, folded
 from clew.compaction.propose.prune import prune_cycles
-from clew.compaction.propose.stubs import Page, shorten
+from clew.compaction.propose.shrink import shorten
+from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.message import Item, Message, Origin, Role, Text, ToolResult
 from tests.compaction_propose.sessions import COUNTER, history, situation, touched
 
@@ -108,7 +109,7 @@ def test_a_cycle_longer_than_is_looked_for_stays():
 def test_output_that_only_repeats_is_folded_instead_of_cut():
     text = "\n".join(["Traceback:", *FRAMES * 321, "RecursionError: maximum depth"])
     view = history(("run", {"cmd": "a"}, text))
-    (shrink,) = shorten(Page(view, COUNTER), range(3), 400)
+    (shrink,) = shorten(ShrinkContext(view, COUNTER), range(3), 400)
     (part,) = shrink.message.parts
     assert isinstance(part, ToolResult)
     assert unfolded(part.text) == text
@@ -117,7 +118,7 @@ def test_output_that_only_repeats_is_folded_instead_of_cut():
 def test_output_that_a_harness_put_into_a_message_is_folded_too():
     text = "\n".join(FRAMES * 321)
     view = [Item("m1", Message(Role.USER, (Text(text),), origin=Origin.INJECTED))]
-    (shrink,) = prune_cycles(Page(view, COUNTER), 0, 1)
+    (shrink,) = prune_cycles(ShrinkContext(view, COUNTER), 0, 1)
     assert unfolded(shrink.message.text) == text
 
 

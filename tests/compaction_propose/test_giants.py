@@ -14,7 +14,8 @@ from clew.compaction.propose import propose
 from clew.compaction.propose.excerpt import ExcerptSource, excerpt
 from clew.compaction.propose.near_duplicates import near_duplicates
 from clew.compaction.propose.prune import prune
-from clew.compaction.propose.stubs import Page, shorten
+from clew.compaction.propose.shrink import shorten
+from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.errors import BudgetExceeded
 from clew.message import Item, Message, Part, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.tokens import TokenCounter
@@ -95,8 +96,8 @@ def test_however_many_excerpts_are_taken_a_text_is_looked_through_once():
 def test_one_page_looks_through_a_text_once_and_so_do_all_tries_of_a_pass():
     text = Watched(BROKEN)
     view = history(("run", {"cmd": "make"}, text))
-    page = Page(view, COUNTER)
-    assert all(FAILED in shown(shorten(page, range(3), level)) for level in (4_000, 2_000, 1_000))
+    context = ShrinkContext(view, COUNTER)
+    assert all(FAILED in shown(shorten(context, range(3), level)) for level in (4_000, 2_000, 1_000))
     assert text.read < 1.1 * len(text)
     now = situation(view, 500)
     text.read = 0
@@ -107,7 +108,7 @@ def test_one_page_looks_through_a_text_once_and_so_do_all_tries_of_a_pass():
 def test_no_excerpt_is_made_of_what_pruning_may_not_touch():
     text = Watched(BROKEN)
     view = history(("run", {"cmd": "make"}, text))
-    assert prune(Page(view, COUNTER), 2, 10**9) == []
+    assert prune(ShrinkContext(view, COUNTER), 2, 10**9) == []
     assert text.read < len(text) // 100
 
 
@@ -123,7 +124,7 @@ def test_an_output_far_longer_than_all_others_is_not_held_against_them():
 def test_of_one_endless_line_as_much_is_shown_as_there_is_room_for(before: str, behind: str):
     line = json.dumps([{"id": n, "name": f"user {n}"} for n in range(40_000)])
     view = history(("fetch", {"url": "x"}, f"{before}{line}{behind}"))
-    text = shown(shrinks := shorten(Page(view, COUNTER), range(3), 15_000))
+    text = shown(shrinks := shorten(ShrinkContext(view, COUNTER), range(3), 15_000))
     assert 10_000 < COUNTER.count(shrinks[0].message) < 15_500
     assert text.startswith(f'{before}[{{"id": 0, "name": "user 0"}}')
     assert "characters, kept as m3]" in text
@@ -140,7 +141,7 @@ def test_a_long_line_among_short_ones_gets_what_they_leave():
 def test_long_arguments_of_one_line_use_their_room():
     call = ToolCall("c1", "Write", {"path": "a.json", "content": "word " * 50_000}, trust=Trust.ASSISTANT)
     view = [Item("m1", Message(Role.ASSISTANT, (call,)))]
-    (shrink,) = shorten(Page(view, COUNTER), range(1), 5_000)
+    (shrink,) = shorten(ShrinkContext(view, COUNTER), range(1), 5_000)
     assert 3_500 < COUNTER.count(shrink.message) < 5_100
 
 

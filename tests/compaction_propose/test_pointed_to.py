@@ -26,12 +26,12 @@ NEXT = "## What happens first next session\n1. Probe the hooks.\n2. Note the res
 PLAN = "# Plan\n\nWhy.\n\n## Task 1: parser\nWrite it.\n\n```md\n## not a heading\n```\n\n## Task 2: docs\n"
 
 
-def said(asked: str, *messages: Message, gone: bool = True) -> list[str]:
+def said(asked: str, *messages: Message, gone: bool = True, room: int = 0) -> list[str]:
     view = items([text_message(Role.USER, asked), *messages])
     find = {item.id: item.message for item in view}.get
     request = Claim("", ClaimKind.NEXT, asked, (Cite("m1"),), Trust.USER)
     files = read(view).artifacts.files
-    claims = list(said_next([request], files, {item.id for item in view if gone}, find))
+    claims = list(said_next([request], files, {item.id for item in view if gone}, find, room))
     assert all(claim.trust is Trust.UNTRUSTED and claim.kind is ClaimKind.ARTIFACT for claim in claims)
     return [claim.text for claim in claims]
 
@@ -123,6 +123,8 @@ def test_the_list_of_tasks_that_is_read_first_is_quoted_though_the_request_does_
     rest = "PHASE-1.md\n- [ ] Test it:\n- [ ] Run it"
     assert said(asked, *reading("/w/PHASE-1.md", PHASE), *reading("/w/TODO.md", PHASE)) == [*shown, rest]
     assert said(asked, *reading("/w/PHASE-1.md", PHASE), gone=False) == []
+    all_items = said(asked, *reading("/w/PHASE-1.md", PHASE), room=20_000)
+    assert all_items == [*shown, "PHASE-1.md\n- [ ] Test it:\n  - all of it", "PHASE-1.md\n- [ ] Run it"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 
 from clew.compaction.plan import Shrink
 from clew.compaction.propose.prune import prune, prune_repeated
-from clew.compaction.propose.stubs import Page, Stubs, excerpted, shorten, with_true_pointers
+from clew.compaction.propose.shrink import ShrinkCollector, excerpted, shorten, with_true_pointers
+from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.message import Cite, Item, Place, Role, ToolCall, ToolResult, text_message
 from tests.compaction_propose.sessions import COUNTER, LONG, history
 
@@ -24,11 +25,11 @@ def shown(shrinks: list[Shrink]) -> dict[str, str]:
 
 
 def pruned(view: list[Item], excess: int = 10**9) -> dict[str, str]:
-    return shown(prune(Page(view, COUNTER), len(view), excess))
+    return shown(prune(ShrinkContext(view, COUNTER), len(view), excess))
 
 
 def recent(view: list[Item]) -> dict[str, str]:
-    return shown(prune_repeated(Page(view, COUNTER), 0, len(view)))
+    return shown(prune_repeated(ShrinkContext(view, COUNTER), 0, len(view)))
 
 
 def test_an_output_repeated_later_to_the_letter_points_there():
@@ -86,14 +87,14 @@ def test_what_is_outdated_does_not_point_to_the_same_output_further_down():
 
 def test_a_pointer_says_if_the_same_output_is_shown_in_part_or_outdated():
     view = history(("run", {"cmd": "a"}, LONG), ("run", {"cmd": "b"}, LONG), ("run", {"cmd": "c"}, "ok"))
-    page = Page(view, COUNTER)
-    repeated = prune_repeated(page, 0, len(view))
+    context = ShrinkContext(view, COUNTER)
+    repeated = prune_repeated(context, 0, len(view))
     assert shown(with_true_pointers(repeated, view)) == {"m3": "[the same output as further down, in m5]"}
-    smaller = [*repeated, *shorten(page, [4], 40)]
+    smaller = [*repeated, *shorten(context, [4], 40)]
     assert shown(with_true_pointers(smaller, view))["m3"] == "[same output as m5, shown in part there]"
-    stubs = Stubs(page)
-    stubs.take(Place(4, 0), "[outdated: a.py was read again in m7; kept as m5]", "read again in m7")
-    outdated = with_true_pointers([*repeated, *stubs.shrinks()], view)
+    collector = ShrinkCollector(context)
+    collector.add(Place(4, 0), "[outdated: a.py was read again in m7; kept as m5]", "read again in m7")
+    outdated = with_true_pointers([*repeated, *collector.shrinks()], view)
     assert shown(outdated)["m3"] == "[outdated: a.py was read again in m7; kept as m3]"
 
 
@@ -212,7 +213,7 @@ def test_the_oldest_goes_first_and_it_stops_as_soon_as_enough_is_freed():
 
 def test_nothing_at_or_after_the_protected_tail_is_touched():
     view = history(("run", {"cmd": "a"}, LONG), ("run", {"cmd": "b"}, LONG))
-    assert prune(Page(view, COUNTER), 2, 10**9) == []
+    assert prune(ShrinkContext(view, COUNTER), 2, 10**9) == []
 
 
 def test_what_frees_little_is_left_alone():
@@ -228,7 +229,7 @@ def test_what_must_stay_readable_is_left_or_shown():
         ("Edit", {"file_path": "a.py"}, ""),
     )
     held = {"m3": [Cite("m3", 0, start, start + 24)], "m5": [Cite("m5", 0, 0, 6)]}
-    left = shown(prune(Page(view, COUNTER, held=held), len(view), 10**9))
+    left = shown(prune(ShrinkContext(view, COUNTER, protected=held), len(view), 10**9))
     assert list(left) == ["m3"]
     assert "1000 things were counted" in left["m3"]
 
@@ -238,18 +239,20 @@ def test_a_part_that_another_refers_to_stays_readable_itself():
     first = f"{LONG}\nFAILED {only}\n{LONG}"
     again = "\n".join(f"passed in run {n}" for n in range(40))
     view = history(("run", {"cmd": "a"}, first), ("run", {"cmd": "b"}, first), ("run", {"cmd": "b"}, again))
-    page = Page(view, COUNTER, held={"m3": [Cite("m3", 0, (at := first.index(only)), at + len(only))]})
-    left = shown(prune(page, len(view), 10**9))
+    context = ShrinkContext(
+        view, COUNTER, protected={"m3": [Cite("m3", 0, (at := first.index(only)), at + len(only))]}
+    )
+    left = shown(prune(context, len(view), 10**9))
     assert left == {"m3": "[the same output as further down, in m5]"}  # m5 is outdated, but m3 refers to it
-    (excerpt,) = shown(shorten(page, [4], 40)).values()
+    (excerpt,) = shown(shorten(context, [4], 40)).values()
     assert only in excerpt
 
 
 def test_a_part_that_is_already_smaller_does_not_speak_for_another():
     view = history(("run", {"cmd": "a"}, LONG), ("run", {"cmd": "b"}, LONG))
-    taken = Stubs(Page(view, COUNTER, held={"m3": [Cite("m3", 0, 0, 40)]}))
-    assert taken.take(Place(4, 0), "[outdated]", "asked again")
-    assert not taken.take(Place(2, 0), "[as in m5]", "repeated", instead=Place(4, 0))
+    taken = ShrinkCollector(ShrinkContext(view, COUNTER, protected={"m3": [Cite("m3", 0, 0, 40)]}))
+    assert taken.add(Place(4, 0), "[outdated]", "asked again")
+    assert not taken.add(Place(2, 0), "[as in m5]", "repeated", instead=Place(4, 0))
 
 
 def test_an_edit_that_failed_and_was_made_later_is_shown_by_its_file():
@@ -345,8 +348,8 @@ def test_other_words_of_a_result_stay(said: str):
 
 def test_an_excerpt_has_no_remark_on_the_context():
     text = "\n".join(f"line {n} of the output, with some words" for n in range(60))
-    page = Page(history(("Bash", {"command": "make"}, f"{text}\n{CURRENT}")), COUNTER)
-    assert "line 59" in (shown := excerpted(page, Place(2, 0), 300))
+    context = ShrinkContext(history(("Bash", {"command": "make"}, f"{text}\n{CURRENT}")), COUNTER)
+    assert "line 59" in (shown := excerpted(context, Place(2, 0), 300))
     assert CURRENT not in shown
 
 

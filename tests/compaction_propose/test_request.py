@@ -16,7 +16,7 @@ from clew.compaction.propose.digest_builder import _without_parts
 from clew.compaction.propose.digest_input import _repeats
 from clew.compaction.propose.excerpt import both_ends
 from clew.compaction.propose.request_text import request_excerpt
-from clew.compaction.propose.stubs import _changed_only
+from clew.compaction.propose.shrink import _changed_only
 from clew.compaction.task import CompactionTask
 from clew.ledger.turns import Turn
 from clew.message import Cite, Message, Origin, Role, Trust, text_message
@@ -311,7 +311,7 @@ def test_a_result_is_excerpted_around_the_names_at_the_end_of_a_long_plan():
 def test_a_decision_that_the_quoted_request_contains_is_not_listed_again():
     cites = (Cite("m1"),)
     asked = Claim(
-        "", ClaimKind.USER, "Build a page. Keep it simple. No login.", cites, Trust.USER, verbatim=True
+        "", ClaimKind.USER, "Build a context. Keep it simple. No login.", cites, Trust.USER, verbatim=True
     )
     inside = Claim("", ClaimKind.DECISION, "Keep it simple.", cites, Trust.USER, verbatim=True)
     later = inside._replace(sources=(Cite("m9"),))

@@ -7,22 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.compaction.plan import Claim, ClaimKind
-from clew.compaction.propose.story import (
-    EDIT_LINES,
-    LEVELS,
-    LONG_AGO,
-    LONG_ASK,
-    LONGEST_EDIT,
+from clew.compaction.propose.last_edits import EDIT_LINES, LONGEST_EDIT, last_edits
+from clew.compaction.propose.report_quotes import (
     LONGEST_QUOTE,
     MOST_RUNS,
-    OLDEST_NOTE,
     RUN,
-    Story,
     announces,
-    last_edits,
     note_spans,
-    telling,
+    quoted_spans,
 )
+from clew.compaction.propose.story import LEVELS, LONG_AGO, LONG_ASK, OLDEST_NOTE, Story
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Trust, text_message
 from clew.session import Session
@@ -63,7 +57,7 @@ def _apart(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 @given(reports, st.integers(20, 900))
 def test_a_report_is_quoted_in_whole_sentences_in_order_and_within_its_limit(text: str, most: int):
-    spans = telling(text, most)
+    spans = quoted_spans(text, most)
     assert spans
     assert len(spans) <= max(MOST_RUNS, most // RUN)
     last = 0
@@ -82,7 +76,7 @@ def test_a_report_is_quoted_in_whole_sentences_in_order_and_within_its_limit(tex
 
 
 def test_a_short_report_is_quoted_whole_without_blanks_around_it():
-    assert telling("\n  Done: all 12 tests pass.\n", 200) == [(3, 27)]
+    assert quoted_spans("\n  Done: all 12 tests pass.\n", 200) == [(3, 27)]
 
 
 def test_courtesies_and_questions_give_way_to_what_was_done():
@@ -90,7 +84,7 @@ def test_courtesies_and_questions_give_way_to_what_was_done():
         "Perfect! I fixed the parser in `parse.py`. Let me know what you think about all of this, will you? "
         "Shall I go on with the docs? All 12 tests pass now."
     )
-    assert [text[a:b] for a, b in telling(text, 70)] == [
+    assert [text[a:b] for a, b in quoted_spans(text, 70)] == [
         "I fixed the parser in `parse.py`.",
         "All 12 tests pass now.",
     ]
@@ -103,7 +97,7 @@ def test_a_report_is_quoted_by_its_verdict_not_by_what_announces_it():
         "Let me look at the rest. It is read from `conversations.db` alone, whatever else there is.\n\n"
         "| `load()` | `resume.go:428` | decided because it fails now |\n\nSome more words on all of that."
     )
-    assert [text[a:b] for a, b in telling(text, 160)] == [
+    assert [text[a:b] for a, b in quoted_spans(text, 160)] == [
         "Transcript restored. Here's the verdict.\n\n## Result: resume from the transcript does **not** work",
         "It is read from `conversations.db` alone, whatever else there is.",
     ]
@@ -111,10 +105,10 @@ def test_a_report_is_quoted_by_its_verdict_not_by_what_announces_it():
 
 def test_the_steps_that_a_report_announces_at_its_end_are_past():
     text = "Resume works with `--id`. Now the real experiment. Let me read the file."
-    assert [text[a:b] for a, b in telling(text, 400)] == ["Resume works with `--id`."]
+    assert [text[a:b] for a, b in quoted_spans(text, 400)] == ["Resume works with `--id`."]
     offer = "Resume works with `--id`. Let me know if I should go on."
-    assert [text[a:b] for text in [offer] for a, b in telling(text, 400)] == [offer]
-    assert telling("Let me read the file.", 400) == [(0, 21)]
+    assert [text[a:b] for text in [offer] for a, b in quoted_spans(text, 400)] == [offer]
+    assert quoted_spans("Let me read the file.", 400) == [(0, 21)]
 
 
 def test_a_list_is_quoted_from_its_beginning_with_the_line_that_introduces_it():
@@ -122,13 +116,13 @@ def test_a_list_is_quoted_from_its_beginning_with_the_line_that_introduces_it():
     text = (
         f"{shown}\n3. it was `fixed` before\n\nNothing else is needed for that; the rest is not worth much."
     )
-    (low, high), *_ = telling(text, 80)
+    (low, high), *_ = quoted_spans(text, 80)
     assert text[low:high] == shown
 
 
 def test_the_number_of_a_heading_and_a_lone_tag_are_not_sentences():
     text = f"<plan>\n### 3. Cleanup of sessions\nThe state is deleted. {'More of it. ' * 20}\n</plan>"
-    said = [text[low:high] for low, high in telling(text, 120)]
+    said = [text[low:high] for low, high in quoted_spans(text, 120)]
     assert said
     assert not any(one.startswith(("Cleanup", "<plan>")) or one.endswith("</plan>") for one in said)
 
@@ -162,13 +156,13 @@ def test_a_text_that_only_announces_a_step_is_not_a_report(text: str, is_step: b
 
 def test_code_between_two_quoted_sentences_is_left_out():
     text = f"I fixed the parser in `parse.py`.\n{CODE}\nAll 12 tests pass now.\n{'More words. ' * 40}"
-    quoted = [text[a:b] for a, b in telling(text, 60)]
+    quoted = [text[a:b] for a, b in quoted_spans(text, 60)]
     assert not any("inside_the_fence" in one for one in quoted)
 
 
 def test_of_one_endless_sentence_the_first_words_are_quoted():
     text = "word " * 400
-    ((start, end),) = telling(text, 100)
+    ((start, end),) = quoted_spans(text, 100)
     assert (start, text[end]) == (0, " ")
     assert 90 <= end <= 100
 
@@ -177,14 +171,14 @@ def test_of_one_endless_sentence_the_first_words_are_quoted():
 def test_the_points_of_a_numbered_list_are_quoted_with_their_numbers(mark: str):
     points = [f"{n}{mark} Fixed the rounding of total_{n} in `part_{n}.py`." for n in range(1, 9)]
     text = "\n".join(["Here is what I did today, in the order of the plan that we made.", *points])
-    quoted = [text[start:end] for start, end in telling(text, 400)]
+    quoted = [text[start:end] for start, end in quoted_spans(text, 400)]
     assert sum(one.count("Fixed the rounding") for one in quoted) >= 6
 
 
 @given(st.text(max_size=400), st.integers(1, 300))
 def test_any_text_has_quotes_inside_it(text: str, most: int):
     last = 0
-    for start, end in telling(text, most):
+    for start, end in quoted_spans(text, most):
         assert last <= start <= end <= len(text)
         last = end
 
@@ -511,8 +505,8 @@ def test_a_past_request_with_a_pasted_log_gives_its_room_to_reports():
 def test_the_line_under_the_head_of_a_table_is_no_sentence():
     rows = "\n".join(f"| rate_{n} | fixed in `rates.py` because table {n} was empty |" for n in range(20))
     text = f"All rates work now.\n\n| Name | What was done |\n|------|---------------|\n{rows}"
-    assert all("---" not in text[start:end].split("\n") for start, end in telling(text, 300))
-    assert "|------|---------------|" not in [text[start:end] for start, end in telling(text, 300)]
+    assert all("---" not in text[start:end].split("\n") for start, end in quoted_spans(text, 300))
+    assert "|------|---------------|" not in [text[start:end] for start, end in quoted_spans(text, 300)]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import clew
 from clew.compaction.plan import Plan, Rung, Shrink
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose import propose
-from clew.compaction.propose.stubs import left_out, without_thinking
+from clew.compaction.propose.thinking import remove_thinking, without_thinking
 from clew.compaction.verify import verify
 from clew.message import Item, Message, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust, text_message
 from clew.providers import RESPONSES, CheckScope
@@ -74,7 +74,7 @@ def test_what_a_reasoning_item_led_to_goes_on_without_the_id_that_asks_for_it():
     call = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "read", "arguments": "{}"}
     output = {"type": "function_call_output", "id": "fco_1", "call_id": "c1", "output": "x"}
     view = items(RESPONSES.parse([reasoning, call, output]))
-    gone, called = left_out(view, [])
+    gone, called = remove_thinking(view, [])
     after = apply(Plan((gone, called), 9, 9, 9, "manual", "asked"), view)
     written = RESPONSES.render([item.message for item in after])
     assert written == [{key: call[key] for key in call if key != "id"}, output]
@@ -102,7 +102,7 @@ def test_of_a_message_of_nothing_but_thought_before_the_user_a_note_is_left():
     view = items([Message(Role.ASSISTANT, (THOUGHT, THOUGHT)), text_message(Role.USER, "Go on.")])
     [gapped, _] = without_thinking(view)
     assert gapped.message.parts == (*spoken("[thinking left out]").parts, Thinking(""))
-    assert [one.message for one in left_out(view, [])] == [spoken("[thinking left out]")]
+    assert [one.message for one in remove_thinking(view, [])] == [spoken("[thinking left out]")]
 
 
 SEALED = base64.b64encode(bytes(range(256)) * 400).decode()
@@ -141,7 +141,7 @@ def test_what_is_shown_smaller_anyway_loses_its_thought_too():
     view = items([thoughtful(Text("word " * 99, trust=Trust.ASSISTANT)), text_message(Role.USER, "Go on.")])
     [gapped, _] = without_thinking(view)
     short = Message(Role.ASSISTANT, (gapped.message.parts[0], Text("[kept]", trust=Trust.ASSISTANT)))
-    assert left_out(view, [Shrink("m1", short, "large", Rung.TRUNCATE)]) == [
+    assert remove_thinking(view, [Shrink("m1", short, "large", Rung.TRUNCATE)]) == [
         Shrink("m1", spoken("[kept]"), "large", Rung.TRUNCATE)
     ]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clew.ledger import Goal, GoalKind
 from clew.ledger import goal as goal_module
-from clew.ledger.goal import LONGEST_QUOTE
+from clew.ledger.non_requests import LONGEST_QUOTE
 from clew.message import Cite, Origin, Role, Trust, text_message
 from tests.conftest import tries
 from tests.ledger.sessions import assistant, did, ledger_of, plan, user

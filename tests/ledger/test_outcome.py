@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.ledger import Ended
-from clew.ledger.exchange import Outcome, outcome
+from clew.ledger.outcome import Outcome, outcome
 from clew.ledger.tool_actions import action_of
 from clew.message import Text, ToolCall, ToolResult
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.ledger import announcements, decisions, goal
+from clew.ledger import announcements, decision_phrases, goal
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
 from clew.message.patterns import AnyCasePattern
 from tests.conftest import tries
@@ -78,8 +78,8 @@ SAID = (
 @given(st.lists(st.sampled_from(SAID.split(" ")), max_size=14).map(" ".join))
 def test_what_a_pattern_finds_its_phrases_may_hold(text):
     for pattern, phrases in (
-        (decisions._BY_USER, decisions._PHRASES_OF_USER),
-        (decisions._BY_ASSISTANT, decisions._PHRASES_OF_ASSISTANT),
+        (decision_phrases._BY_USER, decision_phrases._PHRASES_OF_USER),
+        (decision_phrases._BY_ASSISTANT, decision_phrases._PHRASES_OF_ASSISTANT),
         (announcements._PROMISE, announcements._PROMISE_PHRASES),
         (goal._DONE, goal._DONE_WORDS),
     ):

@@ -21,11 +21,11 @@ from clew.compaction.plan.digest import (
 )
 from clew.ledger.artifacts import Artifact
 from clew.ledger.decisions import DecidedBy, Decision
-from clew.ledger.exchange import Ended
 from clew.ledger.failures import Failure
 from clew.ledger.goal import Goal
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopKind
+from clew.ledger.outcome import Ended
 from clew.ledger.shell import CHANGES, Action, simple_commands, without_prefixes
 from clew.message import Cite, Item, Trust
 from clew.message.text import omission_note, without_colours

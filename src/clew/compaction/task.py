@@ -11,9 +11,9 @@ from itertools import takewhile
 from clew.budget import Trigger
 from clew.compaction.ledger_claims import LedgerContent, MandatoryContent, cited_by, ledger_content
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
-from clew.ledger.goal import is_command
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
+from clew.ledger.non_requests import is_command
 from clew.ledger.turns import Turn
 from clew.message import Item, Message, Origin, Role, ToolResult, Trust, fixed_prefix, words
 from clew.message.patterns import lazy_pattern

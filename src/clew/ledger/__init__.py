@@ -3,13 +3,13 @@
 from clew.ledger.approvals import Approval, ApprovalState
 from clew.ledger.artifacts import Artifact, ArtifactKind, Artifacts
 from clew.ledger.decisions import DecidedBy, Decision
-from clew.ledger.exchange import Ended
 from clew.ledger.failures import Failure
 from clew.ledger.goal import Goal, GoalKind
 from clew.ledger.kinds import ValueKind
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.loops import Loops
+from clew.ledger.outcome import Ended
 from clew.ledger.passages import Voice
 from clew.ledger.shell import Action
 from clew.ledger.todos import Todo

@@ -19,52 +19,9 @@ from clew.ledger.tool_actions import CHANGING
 from clew.message import Cite
 from clew.message.patterns import AnyCasePattern, lazy_pattern
 
-_RUNS_TESTS = lazy_pattern(
-    r"\b(?:re-?run|run|execute|verify|validate)\b[^.;]*\b(?:tests?|suite|checks?|lint\w*|type-?check\w*)\b",
-    re.IGNORECASE,
-)
-_AFTER_TESTS = lazy_pattern(
-    r"\b(?:commit|push|merge|deploy|release|publish|pull\ request|PR|docs?|documentation|README|changelog"
-    r"|report|summar\w+|clean\ ?up|then)\b(?!\s+I\b)",
-    re.IGNORECASE,
-)
-"""Steps that follow the tests, or a second step."""
 _FEWEST_WORDS, _MISSING = 3, 0.4
 """Content words of an announcement from which it can be recognised in calls, and the share of them that the
 calls which carry it out need not name; chosen by hand."""
-_LATER = r"(?:i|we)(?:[’']?ll|\s+(?:will|shall))\s+(?:\w[^.!?\n]{0,120}\s)?(?:later|afterwards|tomorrow)\b"
-_PUT_OFF = AnyCasePattern(rf"\b{_LATER}")
-"""A promise for another time: the next report does not keep it."""
-_PROMISE = AnyCasePattern(
-    rf"""
-    \b(?:
-      (?:next|then|after\s+that|afterwards|once\s+[^.\n]{{3,80}}?)\b,?\s+
-      (?:i[’']?ll|i\s+will|i[’']m\s+going\s+to|we[’']?ll)\s+\w+
-    | i[’']?(?:ll|\s+will)\s+(?:then|next)\s+\w+
-    | next\s+(?:i[’']m|step\s+is|up\s+is|up:|i\s+(?:need|want)\s+to)\b
-    | {_LATER}
-    )
-  | ^\W*(?:next\s+steps?|remaining(?:\s+(?:work|tasks?|steps?))?|still\s+(?:to\s+do|open|left)|to\s+do\s+next
-      |follow-?ups?)\W*:\s*(?!\W*(?:none|nothing)\b)\S
-    """,
-    re.VERBOSE | re.MULTILINE,
-)
-_OFFER = lazy_pattern(
-    r"\W*(?:if|when|once)\s+you(?:[’']d|\s+would)?\s+(?:want|like|prefer|wish|agree|approve)\b", re.IGNORECASE
-)
-"""How the model offers a step; it is open work only if the user asks for it."""
-_PROMISE_PHRASES = Phrases(
-    ("next then after afterwards once later tomorrow", "ll ill well will shall going"),
-    ("next", "step steps up need want m do"),
-    ("still", "do open left"),
-    ("remaining followup followups",),
-    ("follow", "up ups"),
-)
-_PROMISE_SIGNS = (
-    *("next", "Next", "hen I", "hen,", "hen we", "ll then", "fter that", "fterwards", "nce ", "emaining"),
-    *("till to", "till open", "till left", "o do next", "ollow-up", "ollowup", " later", " tomorrow"),
-)
-"""Substrings of which every announcement contains at least one, as a prefilter."""
 
 
 class AnnouncedSteps(NamedTuple):
@@ -137,3 +94,50 @@ class Announcements:
                 del self.undone[id_]
                 done.append(id_)
         return done
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_RUNS_TESTS = lazy_pattern(
+    r"\b(?:re-?run|run|execute|verify|validate)\b[^.;]*\b(?:tests?|suite|checks?|lint\w*|type-?check\w*)\b",
+    re.IGNORECASE,
+)
+_AFTER_TESTS = lazy_pattern(
+    r"\b(?:commit|push|merge|deploy|release|publish|pull\ request|PR|docs?|documentation|README|changelog"
+    r"|report|summar\w+|clean\ ?up|then)\b(?!\s+I\b)",
+    re.IGNORECASE,
+)
+"""Steps that follow the tests, or a second step."""
+_LATER = r"(?:i|we)(?:[’']?ll|\s+(?:will|shall))\s+(?:\w[^.!?\n]{0,120}\s)?(?:later|afterwards|tomorrow)\b"
+_PUT_OFF = AnyCasePattern(rf"\b{_LATER}")
+"""A promise for another time: the next report does not keep it."""
+_PROMISE = AnyCasePattern(
+    rf"""
+    \b(?:
+      (?:next|then|after\s+that|afterwards|once\s+[^.\n]{{3,80}}?)\b,?\s+
+      (?:i[’']?ll|i\s+will|i[’']m\s+going\s+to|we[’']?ll)\s+\w+
+    | i[’']?(?:ll|\s+will)\s+(?:then|next)\s+\w+
+    | next\s+(?:i[’']m|step\s+is|up\s+is|up:|i\s+(?:need|want)\s+to)\b
+    | {_LATER}
+    )
+  | ^\W*(?:next\s+steps?|remaining(?:\s+(?:work|tasks?|steps?))?|still\s+(?:to\s+do|open|left)|to\s+do\s+next
+      |follow-?ups?)\W*:\s*(?!\W*(?:none|nothing)\b)\S
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_OFFER = lazy_pattern(
+    r"\W*(?:if|when|once)\s+you(?:[’']d|\s+would)?\s+(?:want|like|prefer|wish|agree|approve)\b", re.IGNORECASE
+)
+"""How the model offers a step; it is open work only if the user asks for it."""
+_PROMISE_PHRASES = Phrases(
+    ("next then after afterwards once later tomorrow", "ll ill well will shall going"),
+    ("next", "step steps up need want m do"),
+    ("still", "do open left"),
+    ("remaining followup followups",),
+    ("follow", "up ups"),
+)
+_PROMISE_SIGNS = (
+    *("next", "Next", "hen I", "hen,", "hen we", "ll then", "fter that", "fterwards", "nce ", "emaining"),
+    *("till to", "till open", "till left", "o do next", "ollow-up", "ollowup", " later", " tomorrow"),
+)
+"""Substrings of which every announcement contains at least one, as a prefilter."""

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.ledger.exchange import Ended, Exchange, Reading
+from clew.ledger.exchange import Exchange, Reading
+from clew.ledger.outcome import Ended
 from clew.ledger.phrases import is_foreign, sentence_around
 from clew.ledger.tool_actions import ActionKind
 from clew.message import ApprovalAnswer, ApprovalRequest, Cite
@@ -49,48 +50,15 @@ class Approval:
     """The plan that was approved, verbatim; of a long one, its headings and steps."""
 
 
-_ASKS = lazy_pattern(
-    r"\b(?:shall|should|may|can)\s+(?:I|we)\b|\b(?:would|do)\s+you\s+(?:like|want)\s+(?:me|us)\b|\b(?:ready|ok(?:ay)?|good)\s+to\s+(?:proceed|go|start|"
-    r"continue|implement|commit|push|merge)\b|\bwant\s+me\s+to\b|\bproceed\b|\bsound\s+good\b|\blook\s+(?:good|right|ok)\b|\bapprove\b|\bgo\s+ahead\b",
-    re.IGNORECASE,
-)
-_YES = lazy_pattern(
-    r"\W*(?:yes|yeah|yep|yup|sure|go\s+(?:ahead|for\s+it)|proceed|do\s+(?:it|that)|please\s+do|approved?|lgtm|sounds?\s+good|looks?\s+good|"
-    r"let[’']?s\s+(?:go|do\s+it)|absolutely|definitely|make\s+it\s+so|ship\s+it|oui|ja|sí)\b|\W*(?:はい|是的|好的)"
-    r"|\W*(?:ok(?:ay)?|perfect|correct|continue|great)\b[^?]{0,60}$",
-    re.IGNORECASE,
-)
-_NO = lazy_pattern(
-    r"\W*(?:no(?:pe|t\s+yet)?|nah|don[’']?t|do\s+not|stop|wait|hold\s+(?:on|off)|cancel|never\s*mind|rather\s+not|nein|non)\b(?!\s+(?:problem|worries|rush))",
-    re.IGNORECASE,
-)
-_EITHER_OR = lazy_pattern(r"\bor\b", re.IGNORECASE)
 _LONGEST_ANSWER = 400
 _LONGEST_SUBJECT = 200
-_APPROVED_PLAN = lazy_pattern(
-    r"\s*(?:(?:The )?user has approved (?:the|your|exiting)(?: the)? plan"
-    r"|(?:Your )?plan (?:was |has been )?approved)\b",
-    re.IGNORECASE,
-)
-"""How a harness reports that the person approved a plan. Matched at the start only: a plan may contain any
-words."""
-_PLAN_IN_RESULT = lazy_pattern(r"^#+ Approved plan[^\n]*\n", re.IGNORECASE | re.MULTILINE)
-"""Above the plan, if the harness repeats it because the call does not contain it."""
-_STEP = lazy_pattern(r"#{1,4} |(?:[-*]|\d{1,2}[.)]) ")
 _FEW_HEADINGS = 3
 """Up to so many headings do not tell the steps of a plan; then its list items are shown too."""
 _LONGEST_PLAN = 1_200
 """Characters of a plan (chosen by hand): its headings tell what to do next, the call has the details."""
 _LAST = 700
-_NUMBERED = lazy_pattern(
-    r"^(?:\*\*|#{1,4} )?(?:step |phase )?\d{1,2}[.):][^\n]+", re.IGNORECASE | re.MULTILINE
-)
 _FEWEST_STEPS = 3
 """Numbered lines from which a text proposes a plan; chosen by hand."""
-_PROPOSES = lazy_pattern(
-    r"\b(?:plan|steps?|phases?|approach|i(?:[’']ll| will| would|[’']d)|proposal)\b", re.IGNORECASE
-)
-"""What tells a plan from other numbered lists, such as options and findings."""
 
 
 class Question(NamedTuple):
@@ -284,3 +252,40 @@ def _steps_before(text: str, end: int) -> str:
         return ""
     start = text.rfind("\n", 0, max(0, text.rfind("\n", 0, steps[0].start()) - 1)) + 1
     return _main_steps(text[start : max(text.find("\n", steps[-1].start(), end), steps[-1].end())].strip())
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_ASKS = lazy_pattern(
+    r"\b(?:shall|should|may|can)\s+(?:I|we)\b|\b(?:would|do)\s+you\s+(?:like|want)\s+(?:me|us)\b|\b(?:ready|ok(?:ay)?|good)\s+to\s+(?:proceed|go|start|"
+    r"continue|implement|commit|push|merge)\b|\bwant\s+me\s+to\b|\bproceed\b|\bsound\s+good\b|\blook\s+(?:good|right|ok)\b|\bapprove\b|\bgo\s+ahead\b",
+    re.IGNORECASE,
+)
+_YES = lazy_pattern(
+    r"\W*(?:yes|yeah|yep|yup|sure|go\s+(?:ahead|for\s+it)|proceed|do\s+(?:it|that)|please\s+do|approved?|lgtm|sounds?\s+good|looks?\s+good|"
+    r"let[’']?s\s+(?:go|do\s+it)|absolutely|definitely|make\s+it\s+so|ship\s+it|oui|ja|sí)\b|\W*(?:はい|是的|好的)"
+    r"|\W*(?:ok(?:ay)?|perfect|correct|continue|great)\b[^?]{0,60}$",
+    re.IGNORECASE,
+)
+_NO = lazy_pattern(
+    r"\W*(?:no(?:pe|t\s+yet)?|nah|don[’']?t|do\s+not|stop|wait|hold\s+(?:on|off)|cancel|never\s*mind|rather\s+not|nein|non)\b(?!\s+(?:problem|worries|rush))",
+    re.IGNORECASE,
+)
+_EITHER_OR = lazy_pattern(r"\bor\b", re.IGNORECASE)
+_APPROVED_PLAN = lazy_pattern(
+    r"\s*(?:(?:The )?user has approved (?:the|your|exiting)(?: the)? plan"
+    r"|(?:Your )?plan (?:was |has been )?approved)\b",
+    re.IGNORECASE,
+)
+"""How a harness reports that the person approved a plan. Matched at the start only: a plan may contain any
+words."""
+_PLAN_IN_RESULT = lazy_pattern(r"^#+ Approved plan[^\n]*\n", re.IGNORECASE | re.MULTILINE)
+"""Above the plan, if the harness repeats it because the call does not contain it."""
+_STEP = lazy_pattern(r"#{1,4} |(?:[-*]|\d{1,2}[.)]) ")
+_NUMBERED = lazy_pattern(
+    r"^(?:\*\*|#{1,4} )?(?:step |phase )?\d{1,2}[.):][^\n]+", re.IGNORECASE | re.MULTILINE
+)
+_PROPOSES = lazy_pattern(
+    r"\b(?:plan|steps?|phases?|approach|i(?:[’']ll| will| would|[’']d)|proposal)\b", re.IGNORECASE
+)
+"""What tells a plan from other numbered lists, such as options and findings."""

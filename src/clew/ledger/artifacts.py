@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.ledger.exchange import Ended, Exchange, Reading
+from clew.ledger.exchange import Exchange, Reading
+from clew.ledger.outcome import Ended
 from clew.ledger.shell import CHANGES, Action, Touch
 from clew.ledger.tool_actions import ActionKind, touches
 from clew.message import Cite

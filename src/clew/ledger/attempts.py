@@ -19,32 +19,6 @@ from clew.message.patterns import lazy_pattern
 LONGEST_SUBJECT = 300
 _KEY_OPERANDS = 2
 """Operands in the signature of a command."""
-_VARIES = lazy_pattern(r"-|\d+(?:\.\d+)?[smhd]?$|.*=")
-"""Words that differ between attempts at one thing: options, numbers, durations, assignments."""
-_SETTING_UP = frozenset(("cd", "export", "source", "set", "echo", "sleep"))
-_RUN_PROGRAMS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
-_LAUNCHERS = _RUN_PROGRAMS | {"npx", "bunx", "timeout", "rtk"}
-"""Programs that start another program and return its exit code."""
-_EXECUTES = frozenset(("mise exec", "mise x", "bundle exec", "npm exec", "pnpm exec", "yarn exec"))
-"""The same, by the first two words."""
-_PYTHON = lazy_pattern(r"(?:.*/)?python[\d.]*")
-_LOOKS = frozenset(
-    """
-    ls cat head tail less more grep egrep fgrep rg ag find fd which whereis type stat file wc tree du df
-    readlink realpath test [ pwd printenv jq awk diff cmp man
-    """.split()  # noqa: SIM905  # as a literal it takes a line for each word
-)
-"""Programs that only read."""
-_LOOKS_BY_WORDS = frozenset(("git log", "git show", "git diff", "git status", "git grep", "sed -n"))
-_TRIES_OUT = frozenset(("--help", "--version", "--dry-run"))
-_LOOKING = frozenset((ActionKind.READ, ActionKind.SEARCH))
-_NAMES_PROGRAM = lazy_pattern(r"\s*(?:[\w/.-]*sh: )?(?:line \d+: )?(?:\d+: )?([\w./-]+): ")
-_SCRIPT = lazy_pattern(r"[\w@+-][\w.@+-]*\.(?:py|sh|bash|ps1|js|mjs|cjs|ts|rb|pl|php|lua|bat|cmd)$")
-_INTERPRETER = lazy_pattern(
-    r"(?:python[\d.]*|pypy3?|node|deno|bun|tsx|ts-node|ruby|perl|php|lua|bash|sh|zsh|pwsh|powershell)$"
-)
-_SUBCOMMAND = lazy_pattern(r"[A-Za-z][A-Za-z:-]*$")
-_SAID_BY_GIT = lazy_pattern(r"\s*(?:fatal|error|hint): ")
 
 
 class Attempt(NamedTuple):
@@ -248,3 +222,33 @@ def names_to_change(line: str, name: str) -> bool:
 
 def _program_and_first_operand(simple: Simple) -> list[str]:
     return [word.rsplit("/", 1)[-1] for word in _key_words(simple)[:2]]
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_VARIES = lazy_pattern(r"-|\d+(?:\.\d+)?[smhd]?$|.*=")
+"""Words that differ between attempts at one thing: options, numbers, durations, assignments."""
+_SETTING_UP = frozenset(("cd", "export", "source", "set", "echo", "sleep"))
+_RUN_PROGRAMS = frozenset(("uv", "poetry", "pdm", "hatch", "rye", "pipenv"))
+_LAUNCHERS = _RUN_PROGRAMS | {"npx", "bunx", "timeout", "rtk"}
+"""Programs that start another program and return its exit code."""
+_EXECUTES = frozenset(("mise exec", "mise x", "bundle exec", "npm exec", "pnpm exec", "yarn exec"))
+"""The same, by the first two words."""
+_PYTHON = lazy_pattern(r"(?:.*/)?python[\d.]*")
+_LOOKS = frozenset(
+    """
+    ls cat head tail less more grep egrep fgrep rg ag find fd which whereis type stat file wc tree du df
+    readlink realpath test [ pwd printenv jq awk diff cmp man
+    """.split()  # noqa: SIM905  # as a literal it takes a line for each word
+)
+"""Programs that only read."""
+_LOOKS_BY_WORDS = frozenset(("git log", "git show", "git diff", "git status", "git grep", "sed -n"))
+_TRIES_OUT = frozenset(("--help", "--version", "--dry-run"))
+_LOOKING = frozenset((ActionKind.READ, ActionKind.SEARCH))
+_NAMES_PROGRAM = lazy_pattern(r"\s*(?:[\w/.-]*sh: )?(?:line \d+: )?(?:\d+: )?([\w./-]+): ")
+_SCRIPT = lazy_pattern(r"[\w@+-][\w.@+-]*\.(?:py|sh|bash|ps1|js|mjs|cjs|ts|rb|pl|php|lua|bat|cmd)$")
+_INTERPRETER = lazy_pattern(
+    r"(?:python[\d.]*|pypy3?|node|deno|bun|tsx|ts-node|ruby|perl|php|lua|bash|sh|zsh|pwsh|powershell)$"
+)
+_SUBCOMMAND = lazy_pattern(r"[A-Za-z][A-Za-z:-]*$")
+_SAID_BY_GIT = lazy_pattern(r"\s*(?:fatal|error|hint): ")

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from clew.ledger.exchange import Ended, Exchange, Reading
+from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
+from clew.ledger.outcome import Ended
 from clew.ledger.shell import simple_commands, without_prefixes
 from clew.ledger.testruns import LONGEST_COMMAND, FailedTest, Run, counts_in, hooked_by, only_shows, run_of
 from clew.ledger.tool_actions import ActionKind
@@ -20,21 +21,6 @@ _SUMS_UP = 4_000
 """Characters at the end of an output that are searched for a summary; chosen by hand."""
 LONGEST_VERDICT = 120
 NO_ERRORS = "no errors shown"
-_ERROR = lazy_pattern(r"^(?![$>] ).*?(?:error|fail|warn|×|✖|✗)", re.IGNORECASE | re.MULTILINE)
-"""A word of trouble, not in the command that a script runner repeats."""
-_CHECKS = lazy_pattern(
-    r"\b(?:lint\w*|check|typecheck|type-check|format|fmt|tsc|mypy|pyright|ruff|flake8|pylint|eslint|biome|prettier"
-    r"|clippy|golangci-lint|vet|rubocop|shellcheck|stylelint|oxlint|ktlint|swiftlint)\b"
-)
-_VERDICT = lazy_pattern(
-    r"^[ \t]*(?:✖ |× )?(?:"
-    r"Found \d+ (?:errors?|warnings?|problems?|issues?)\b[^\n]*"
-    r"|\d+ (?:errors?|problems?|issues?)\b[^\n]*"
-    r"|Success: no issues found[^\n]*|All checks passed!?"
-    r"|error: could not compile[^\n]*"
-    r")[ \t]*$",
-    re.MULTILINE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,3 +287,22 @@ class FailingTests:
         loop = put_aside.loop.reopened()
         self._put(name, Failing(loop, put_aside.runner, put_aside.command, put_aside.selects))
         return loop
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_ERROR = lazy_pattern(r"^(?![$>] ).*?(?:error|fail|warn|×|✖|✗)", re.IGNORECASE | re.MULTILINE)
+"""A word of trouble, not in the command that a script runner repeats."""
+_CHECKS = lazy_pattern(
+    r"\b(?:lint\w*|check|typecheck|type-check|format|fmt|tsc|mypy|pyright|ruff|flake8|pylint|eslint|biome|prettier"
+    r"|clippy|golangci-lint|vet|rubocop|shellcheck|stylelint|oxlint|ktlint|swiftlint)\b"
+)
+_VERDICT = lazy_pattern(
+    r"^[ \t]*(?:✖ |× )?(?:"
+    r"Found \d+ (?:errors?|warnings?|problems?|issues?)\b[^\n]*"
+    r"|\d+ (?:errors?|problems?|issues?)\b[^\n]*"
+    r"|Success: no issues found[^\n]*|All checks passed!?"
+    r"|error: could not compile[^\n]*"
+    r")[ \t]*$",
+    re.MULTILINE,
+)

@@ -1,4 +1,10 @@
-"""Requests of several parts that are open, and what was said and done since they were made."""
+"""Open requests of several parts, and what was said and done since they were made.
+
+``Talk`` adds each request of the user and each call of the model. When the model reports, ``left_by`` returns
+the parts that the report leaves out: after "Implement login and logout." and "Login works.", the part
+"logout". How parts are found is in ``request_parts`` and ``sections``, how reports are read in
+``part_reports``.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,7 @@ from typing import NamedTuple
 
 from clew.ledger.exchange import Asked
 from clew.ledger.loop import Loop, LoopKind
-from clew.ledger.part_reports import left_out, told_of, work_of
+from clew.ledger.part_reports import Report, WorkSince, left_out, work_of
 from clew.ledger.request_parts import MessageParts
 from clew.ledger.sections import RequestSection, left_sections, numbered_sections
 from clew.message import Cite
@@ -68,29 +74,29 @@ class CompoundRequests:
             self.touched = {}
 
     def work(self, calls: list[Asked]) -> None:
-        """Note what calls work on."""
+        """Record what calls work on."""
         if self.is_open:
             done, looked = work_of(calls)
             self.touched |= dict.fromkeys(sorted(looked - self.touched.keys()), False)
             self.touched |= dict.fromkeys(sorted(done), True)
             self.worked = True
 
-    def left_by(self, report: str, waiting: Collection[str], by_hand: Iterable[Cite]) -> list[PartLeft]:
-        """Return the parts that a report leaves out, and note what it says is done.
+    def left_by(self, text: str, waiting: Collection[str], by_hand: Iterable[Cite]) -> list[PartLeft]:
+        """Return the parts that a report leaves out, and record what it says is done.
 
         ``waiting`` are the messages with open requests; ``by_hand`` is what a person closed.
         """
-        done, not_done = told_of(report)
+        report, since = Report.of(text), WorkSince(self.touched, self.worked)
         in_sections = {section.source.message for section in self.sections}
         left: list[PartLeft] = []
         for message, parts in list(self._parts.items())[-_MOST_COMPOUND:]:
             several = parts.several if message not in in_sections else ()
-            parts_left = left_out(several, report, done, not_done, self.touched, self.worked)
-            left += [PartLeft(part.kind, part.text, part.source) for part in parts_left]
-        for section in left_sections(self.sections, report, done, self.touched):
+            for part in left_out(several, report, since):
+                left.append(PartLeft(part.kind, part.text, part.source))
+        for section in left_sections(self.sections, text, report.done, self.touched):
             if section.source.message in waiting:
                 left.append(PartLeft(LoopKind.REQUEST, section.text, section.source))
-        self.touched |= dict.fromkeys(sorted(done), True)
+        self.touched |= dict.fromkeys(sorted(report.done), True)
         self.worked = False
         closed = list(by_hand)
         return [part for part in left if not any(_holds(one, part.source) for one in closed)]

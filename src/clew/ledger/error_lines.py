@@ -17,40 +17,6 @@ _LONGEST_LINE = 300
 """Characters of an error line; a longer one is data around an error, chosen by hand."""
 _LOOKED_AT = 60_000
 """Characters at each end of a failed output that are searched for error lines; chosen by hand."""
-_ERROR_LINE = lazy_pattern(
-    r"""^[ \t]*+(?:
-      (?P<cause>
-        (?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning|Failure)\b(?:[ :(].*)?
-      | (?:E|error|Error|ERROR|fatal|FATAL|panic|PANIC|Caused\ by|error\[E\d+\])
-        (?::|[ \t][ \t]|[ \t]TS\d+|!).*
-      | npm\ (?:ERR!|error)\ (?!A\ complete\ log)\S.*
-      | (?:<tool_use_error>|MCP\ error|apply_patch\ verification\ failed).*
-      | (?!(?:\d{4}-\d\d-\d\dT)?\d\d:\d\d(?::\d\d)?\s)   # a time before an ordinary line of a log
-        \S+:\d+(?::\d+)?:?[ \t]+[^\s].*
-      | .{0,120}\b
-        (?:command\ not\ found|No\ such\ file\ or\ directory|Permission\ denied|not\ found|does\ not\ exist
-          |timed\ out|refused|unrecognized|undefined|cannot\ find|could\ not|unable\ to|is\ not\ defined
-          |unexpected|invalid)
-        \b.*
-      )
-    | (?P<sign>
-        (?:FAILED|FAIL|---\ FAIL|not\ ok)\b.*
-      | [✕✗×✖][ \t].*
-      | .*\b(?:[Ee]rror|ERROR|[Ff]ailed|FAILED)\b.*
-      )
-    )$""",
-    re.VERBOSE | re.MULTILINE,
-)
-_FRAME = lazy_pattern(r"\s*(?:at |File \")|.*\b(?:node_modules|site-packages)\b")
-_WARNING = lazy_pattern(r"(?!.*\b(?:[Ee]rror|ERROR)\b)[^'\"]{0,200}\b\w*(?:Warning|warning)\b")
-"""A warning: it names a cause only if nothing else does."""
-_ASSERTED = lazy_pattern(r"E[ \t]{2,}")
-"""A line of pytest's explanation; the first of a block says what failed, the others give details."""
-_WORD = lazy_pattern(r"[^\W\d_]{2,}")
-_BEFORE_OUTPUT = lazy_pattern(
-    r"(?:\s*(?:Exit code:? -?\d+|Wall time: .*|Output:|<returncode>-?\d+</returncode>|<output>|Chunk ID: .*|"
-    r"Process exited with code -?\d+|Original token count: \d+|\$ .*|> .*)(?:\n|$))+"
-)
 
 
 def error_spans(text: str) -> list[tuple[int, int]]:
@@ -96,3 +62,41 @@ def _bounds(text: str, start: int, end: int) -> tuple[int, int]:
     while end > start and text[end - 1].isspace():
         end -= 1
     return start, end
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_ERROR_LINE = lazy_pattern(
+    r"""^[ \t]*+(?:
+      (?P<cause>
+        (?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Warning|Failure)\b(?:[ :(].*)?
+      | (?:E|error|Error|ERROR|fatal|FATAL|panic|PANIC|Caused\ by|error\[E\d+\])
+        (?::|[ \t][ \t]|[ \t]TS\d+|!).*
+      | npm\ (?:ERR!|error)\ (?!A\ complete\ log)\S.*
+      | (?:<tool_use_error>|MCP\ error|apply_patch\ verification\ failed).*
+      | (?!(?:\d{4}-\d\d-\d\dT)?\d\d:\d\d(?::\d\d)?\s)   # a time before an ordinary line of a log
+        \S+:\d+(?::\d+)?:?[ \t]+[^\s].*
+      | .{0,120}\b
+        (?:command\ not\ found|No\ such\ file\ or\ directory|Permission\ denied|not\ found|does\ not\ exist
+          |timed\ out|refused|unrecognized|undefined|cannot\ find|could\ not|unable\ to|is\ not\ defined
+          |unexpected|invalid)
+        \b.*
+      )
+    | (?P<sign>
+        (?:FAILED|FAIL|---\ FAIL|not\ ok)\b.*
+      | [✕✗×✖][ \t].*
+      | .*\b(?:[Ee]rror|ERROR|[Ff]ailed|FAILED)\b.*
+      )
+    )$""",
+    re.VERBOSE | re.MULTILINE,
+)
+_FRAME = lazy_pattern(r"\s*(?:at |File \")|.*\b(?:node_modules|site-packages)\b")
+_WARNING = lazy_pattern(r"(?!.*\b(?:[Ee]rror|ERROR)\b)[^'\"]{0,200}\b\w*(?:Warning|warning)\b")
+"""A warning: it names a cause only if nothing else does."""
+_ASSERTED = lazy_pattern(r"E[ \t]{2,}")
+"""A line of pytest's explanation; the first of a block says what failed, the others give details."""
+_WORD = lazy_pattern(r"[^\W\d_]{2,}")
+_BEFORE_OUTPUT = lazy_pattern(
+    r"(?:\s*(?:Exit code:? -?\d+|Wall time: .*|Output:|<returncode>-?\d+</returncode>|<output>|Chunk ID: .*|"
+    r"Process exited with code -?\d+|Original token count: \d+|\$ .*|> .*)(?:\n|$))+"
+)

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from clew.ledger.attempts import Attempt, attempt, names_to_change, only_looks, scripts_run, signatures
 from clew.ledger.error_lines import error_spans
-from clew.ledger.exchange import Ended, Exchange, Reading
+from clew.ledger.exchange import Exchange, Reading
+from clew.ledger.outcome import Ended
 from clew.ledger.testruns import run_of, selected_by
 from clew.ledger.tool_actions import BY_NAME, CHANGING, ActionKind, touches
 from clew.message import Cite

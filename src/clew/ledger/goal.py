@@ -1,9 +1,9 @@
-"""The goal of a session and its changes, quoted from the speaker who set it.
+"""The goal of the session and its changes, quoted from the speaker who set it.
 
 The first request sets the goal; rules, facts and hook output alone are not requests. Later requests change it
 if the user says so ("now let's…", "instead…", "new task"), or asks for something new after the work was
 reported done. A plan that a model wrote and a person approved is a goal too; other text of machines and tools
-is not.
+is not. ``Ledger.goal`` returns the current one; every digest begins with it.
 """
 
 from __future__ import annotations
@@ -13,89 +13,24 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from clew.ledger.exchange import Reading
+from clew.ledger.non_requests import LONGEST_QUOTE, asks_for_nothing, asks_nothing_new, is_command
 from clew.ledger.phrases import Phrases
 from clew.message import Cite, Trust
 from clew.message.patterns import lazy_pattern
-from clew.rules.find import candidates_in
-from clew.rules.prefilter import CHUNKS, marks, may_state_rule
-from clew.rules.rule import Kind, Rule
-from clew.rules.sentences import Sentence, sentences
 from clew.rules.speech import ASSISTANT, PLAN, USER, Utterance
 
-_LONGEST = 600
-"""Characters above which a text always counts as a request; chosen by hand."""
-# Kinds of rules that are not requests, cues of lasting rules, and cues of requests (see ``clew.rules``).
-_RULES = frozenset((Kind.PROHIBITION, Kind.LIMIT, Kind.PREFERENCE, Kind.PERMISSION))
-_LASTING = frozenset(("always", "always_do", "lasting", "policy", "policy_ban"))
-_ASKS = frozenset(("task", "request", "can_you", "asked"))
-_FACT_VERBS = (
-    *("is", "are", "has", "have", "use", "uses", "live", "lives", "run", "runs"),
-    *("belong", "belongs", "contain", "contains", "stand", "stands"),
-)
-_FACT = lazy_pattern(
-    r"(?:fyi\W+)?(?:the|our|my|its?|this|these|we|they)\b[^?:]{0,120}?"
-    rf"\b(?:{'|'.join(_FACT_VERBS)})\b(?!\s+to\b)[^?:]*",
-    re.IGNORECASE,
-)
-_FACT_MARK = CHUNKS.mark_words(_FACT_VERBS)
-_TROUBLE = lazy_pattern(
-    r"\b(?:fail\w*|errors?|bugs?|broken|breaks?|crash\w*|wrong\w*|slow\w*|missing|should|needs?|wants?|must|not|no"
-    r"|typos?|mistakes?|issues?|problems?|outdated|old|stale|flaky|red|open|left|late|too|still|todos?)\b"
-    r"|n[’']t\b",
-    re.IGNORECASE,
-)
-"""Words that turn a stated fact into a problem report, which asks for a fix."""
-_HOOK_OUTPUT = lazy_pattern(
-    r"\W*(?:(?:\w+\W+){0,3}(?:stopped|blocked|denied|rejected)\ by\ (?:(?:an?|the)\ )?(?:\w+\ )?hook\b"
-    r"|(?:\w+\ ){0,2}hook\ (?:feedback|warning|error|message|output|says|returned)\b)",
-    re.IGNORECASE,
-)
-_WANTS = lazy_pattern(
-    r"\?|\b(?:can|could|would)\ (?:you|we)\b|\b(?:please|help|fix|explain|why|how)\b"
-    r"|\bi\ (?:want|need|get|got)\b",
-    re.IGNORECASE,
-)
-"""Words that make pasted hook output part of a request."""
-
-
-def asks_for_nothing(text: str) -> bool:
-    """Return True if the text only states rules (with or without facts), or is the output of a hook."""
-    if _HOOK_OUTPUT.match(text):
-        return _WANTS.search(text) is None
-    return states_only(text) and bool(candidates_in(text, Trust.USER))
-
-
-def states_only(text: str) -> bool:
-    """Return True if the text contains nothing but rules and facts."""
-    if len(text) > _LONGEST:
-        return False
-    rules_by_start = (
-        {rule.span.start: rule for rule in candidates_in(text, Trust.USER)} if may_state_rule(text) else {}
-    )
-    if not rules_by_start and not marks(text) & _FACT_MARK:
-        return False
-    spoken = list(sentences(text))
-    return bool(spoken) and all(_asks_nothing(sentence, rules_by_start) for sentence in spoken)
-
-
-def _asks_nothing(sentence: Sentence, rules_by_start: dict[int, Rule]) -> bool:
-    """Return True if a sentence is a rule (in each of its clauses) or states a fact."""
-    rules = [rule for start, rule in rules_by_start.items() if sentence.start <= start < sentence.end]
-    if rules:
-        in_rules = sum(len(rule.quote) for rule in rules)
-        return all(map(_only_binds, rules)) and in_rules * 2 > len(sentence.text)
-    return _FACT.fullmatch(sentence.text) is not None and not _TROUBLE.search(sentence.text)
-
-
-def _only_binds(rule: Rule) -> bool:
-    """Return True if a rule holds for what is done anyway ("never push") and asks for no work itself."""
-    cues = {reason.cue for reason in rule.reasons}
-    asks = [reason.words.lower() for reason in rule.reasons if reason.cue in _ASKS]
-    return (rule.kind in _RULES or not cues.isdisjoint(_LASTING)) and set(asks) <= {"do"}
-
-
-LONGEST_QUOTE = 2_000
-"""Characters of a request that are quoted (chosen by hand); a longer one is cut at a paragraph."""
+_LONGEST_WITHDRAWAL = 80
+"""Characters of a text that only withdraws the last request; chosen by hand."""
+_OPENING = 60
+"""Characters at the start of a request where it says that it only wants to be shown something; chosen by
+hand."""
+_NEW_TASK_WORDS = 5
+"""Content words below which a request is taken for a detail of the current task; chosen by hand."""
+_FAMILIAR = 0.34
+"""Share of a request's words also in the current goal, from which on it is about the same thing; chosen by
+hand."""
+_DONE_SIDES = 400
+"""Characters at both ends of a reply where a model reports that it is done; chosen by hand."""
 
 
 class GoalKind(StrEnum):
@@ -121,108 +56,6 @@ class Goal:
     quote: str
     source: Cite
     trust: Trust
-
-
-_EMPTY_WORDS = lazy_pattern(
-    r"""\W*+(?:(?>
-    good\ morning|thank\ you|go\ on|go\ ahead|do\ it|do\ that|run\ it|try\ again
-    |commit\ (?:this|it|and\ push|please)
-    |hi|hello|hey|yo|there|claude|everyone|all
-    |yes|yeah|yep|yup|nope|no|okay|ok|k|sure|please|thanks|thank|thx|ty|lgtm
-    |cool|great|good|nice|perfect|awesome|done
-    |continue|go|proceed|retry|again|ping|test|commit|push
-    )\b\W*+)++""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Greetings, thanks, and words that only continue the work."""
-_FIRST_WORD = lazy_pattern(r"\W*(\w+)")
-# What may precede a request: "Great, thanks. Now …".
-_OPENERS = (
-    r"^\W*(?:(?:ok(?:ay)?|great|perfect|cool|good|nice|alright|thanks|thank\ you|yes|so|and|done)\b[\s,.!]*)*"
-)
-_CHANGE = lazy_pattern(
-    _OPENERS
-    + r"""(?:
-      (?:now|next)\b[\s,]+
-      (?:let[’']?s|please|we|can\ (?:you|we)|could\ you|i(?:[’']d|\ want|\ need|\ would)|implement|add|fix|do
-        |write|create|build|make|update|refactor|move|start|work|look|run|review|test|check|the\ next)\b
-    | (?:new|next|different|another|separate)[ ]
-      (?:task|topic|issue|problem|feature|goal|thing|question|request)\b
-    | let[’']?s\ (?:now\ )?
-      (?:move\ on|switch\ (?:to|gears)|turn\ to|start\ (?:on|with|over)|go\ on\ to|work\ on|shift)\b
-    | (?:forget|scrap|drop|abandon|ignore)[ ]
-      (?:that|this|all\ (?:that|of)|it|about|the\ (?:previous|last|earlier))\b
-    | (?:actually|wait|no|hold\ on|change\ of\ plans?)\b[,.!\s-]+
-      (?:let[’']?s|instead|forget|i\ (?:want|need)|we\ (?:should|need)|do)\b
-    | instead\b(?!\ of)
-    | moving\ on\b
-    | (?:switch|change)\ (?:of\ )?(?:topic|plan|direction)
-    )""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""The user turns to something else: "now let's…", "new task", "forget that", "instead…"."""
-_REQUEST = lazy_pattern(
-    _OPENERS
-    + r"""(?:(?:now|also|then|please|next)\b[\s,]*)*
-    (?: (?:can|could|would)\ (?:you|we)\b | i(?:[’']d\ like|\ want|\ need|\ would\ like)\b
-      | we\ (?:need|should|want|must)\b | let[’']?s\b
-      | (?:implement|add|fix|write|create|build|make|update|refactor|move|rename|remove|delete|design|document
-          |investigate|analy[sz]e|review|port|migrate|convert|optimi[sz]e|improve|replace|extract|set\ up|help
-          |find|debug|redesign|change)\b )""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""A request for work: "can you…", "I want…", "add…", "fix…"."""
-_OPENING_WORDS = "ok okay great perfect cool good nice alright thanks thank yes so and done"
-_CHANGE_WORDS = frozenset(
-    f"""{_OPENING_WORDS}
-    now next new different another separate let lets forget scrap drop abandon ignore actually wait no hold
-    change instead moving switch
-    """.split()
-)
-"""First words of ``_CHANGE``, as a prefilter."""
-_REQUEST_WORDS = frozenset(
-    f"""{_OPENING_WORDS}
-    now also then please next can could would i we let lets implement add fix write create build make update
-    refactor move rename remove delete design document investigate analyse analyze review port migrate convert
-    optimise optimize improve replace extract set help find debug redesign change
-    """.split()
-)
-"""First words of ``_REQUEST``, as a prefilter."""
-_DONE = lazy_pattern(
-    r"\b(?:done|completed?|finished|implemented|fixed|all (?:tests|checks) pass\w*|committed|pushed|merged"
-    r"|created|updated|summary|successfully|ready)\b"
-)
-"""Matched against lower-case text: case-insensitive matching is several times slower."""
-_DONE_WORDS = Phrases(
-    (
-        "done complete completed finished implemented fixed all committed pushed merged created updated"
-        " summary successfully ready",
-    )
-)
-_ASIDE = lazy_pattern(
-    r"\b(?:explain|check|look\s+(?:at|once|again)|list|show|tell|give|print|again|confirm|clarify|discuss"
-    r"|why|what|how)\b",
-    re.IGNORECASE,
-)
-"""Requests to be shown something do not change the goal."""
-_WITHDRAWN = lazy_pattern(
-    r"""\W*(?:(?:ok(?:ay)?|actually|no|wait|sorry|oh|hm+)\b\W*)*
-    (?:never\ ?mind|forget\ (?:it|that|about\ (?:it|that))
-      |(?:scrap|cancel|drop)\ (?:it|that)|don[’']?t\ bother)
-    (?:\W+(?:for\ now|then|please|thanks|thank\ you|sorry))*\W*""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Words that withdraw the last request and ask for nothing instead."""
-# Limits chosen by hand, in characters unless they count words.
-_LONGEST_WITHDRAWAL = 80
-_OPENING = 60  # where a request says that it only wants to be shown something
-_WORD = lazy_pattern(r"[^\W\d_]{4,}")
-_NEW_TASK_WORDS = 5  # content words below which a request is taken for a detail of the current task
-_FAMILIAR = 0.34
-"""Share of a request's words also in the current goal, from which on it is about the same thing; chosen by
-hand."""
-_DONE_SIDES = 400
-"""Characters at both ends of a reply where a model reports that it is done; chosen by hand."""
 
 
 @dataclass(slots=True)
@@ -320,20 +153,6 @@ def _says_done(text: str) -> bool:
     return _DONE_WORDS.may_match(ends) and _DONE.search(ends.lower()) is not None
 
 
-def asks_nothing_new(text: str) -> bool:
-    """Return True if a text only greets, thanks, or continues the work."""
-    return bool(_EMPTY_WORDS.fullmatch(text[:LONGEST_QUOTE])) or not _WORD.search(text)
-
-
-_COMMAND = lazy_pattern(r"/[a-z][\w:-]*")
-_CLEARS = lazy_pattern(r"/(?:clear|new|reset)\b")
-
-
-def is_command(text: str) -> bool:
-    """Return True if a text is a command to the harness, such as ``/undo``, without arguments."""
-    return text.startswith("/") and _COMMAND.fullmatch(text.strip()) is not None
-
-
 def _content_words(text: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(text[:LONGEST_QUOTE]))
 
@@ -349,3 +168,90 @@ def _quoted(text: str) -> tuple[int, int]:
         if cut > start + LONGEST_QUOTE // 4:
             return start, cut
     return start, start + LONGEST_QUOTE
+
+
+# What the patterns recognise ------------------------------------------------------------------------------
+
+_FIRST_WORD = lazy_pattern(r"\W*(\w+)")
+# What may precede a request: "Great, thanks. Now …".
+_OPENERS = (
+    r"^\W*(?:(?:ok(?:ay)?|great|perfect|cool|good|nice|alright|thanks|thank\ you|yes|so|and|done)\b[\s,.!]*)*"
+)
+_CHANGE = lazy_pattern(
+    _OPENERS
+    + r"""(?:
+      (?:now|next)\b[\s,]+
+      (?:let[’']?s|please|we|can\ (?:you|we)|could\ you|i(?:[’']d|\ want|\ need|\ would)|implement|add|fix|do
+        |write|create|build|make|update|refactor|move|start|work|look|run|review|test|check|the\ next)\b
+    | (?:new|next|different|another|separate)[ ]
+      (?:task|topic|issue|problem|feature|goal|thing|question|request)\b
+    | let[’']?s\ (?:now\ )?
+      (?:move\ on|switch\ (?:to|gears)|turn\ to|start\ (?:on|with|over)|go\ on\ to|work\ on|shift)\b
+    | (?:forget|scrap|drop|abandon|ignore)[ ]
+      (?:that|this|all\ (?:that|of)|it|about|the\ (?:previous|last|earlier))\b
+    | (?:actually|wait|no|hold\ on|change\ of\ plans?)\b[,.!\s-]+
+      (?:let[’']?s|instead|forget|i\ (?:want|need)|we\ (?:should|need)|do)\b
+    | instead\b(?!\ of)
+    | moving\ on\b
+    | (?:switch|change)\ (?:of\ )?(?:topic|plan|direction)
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""The user turns to something else: "now let's…", "new task", "forget that", "instead…"."""
+_REQUEST = lazy_pattern(
+    _OPENERS
+    + r"""(?:(?:now|also|then|please|next)\b[\s,]*)*
+    (?: (?:can|could|would)\ (?:you|we)\b | i(?:[’']d\ like|\ want|\ need|\ would\ like)\b
+      | we\ (?:need|should|want|must)\b | let[’']?s\b
+      | (?:implement|add|fix|write|create|build|make|update|refactor|move|rename|remove|delete|design|document
+          |investigate|analy[sz]e|review|port|migrate|convert|optimi[sz]e|improve|replace|extract|set\ up|help
+          |find|debug|redesign|change)\b )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A request for work: "can you…", "I want…", "add…", "fix…"."""
+_OPENING_WORDS = "ok okay great perfect cool good nice alright thanks thank yes so and done"
+_CHANGE_WORDS = frozenset(
+    f"""{_OPENING_WORDS}
+    now next new different another separate let lets forget scrap drop abandon ignore actually wait no hold
+    change instead moving switch
+    """.split()
+)
+"""First words of ``_CHANGE``, as a prefilter."""
+_REQUEST_WORDS = frozenset(
+    f"""{_OPENING_WORDS}
+    now also then please next can could would i we let lets implement add fix write create build make update
+    refactor move rename remove delete design document investigate analyse analyze review port migrate convert
+    optimise optimize improve replace extract set help find debug redesign change
+    """.split()
+)
+"""First words of ``_REQUEST``, as a prefilter."""
+_DONE = lazy_pattern(
+    r"\b(?:done|completed?|finished|implemented|fixed|all (?:tests|checks) pass\w*|committed|pushed|merged"
+    r"|created|updated|summary|successfully|ready)\b"
+)
+"""A report that the work is done: "all tests pass", "pushed". Matched against lower-case text, because
+case-insensitive matching is several times slower."""
+_DONE_WORDS = Phrases(
+    (
+        "done complete completed finished implemented fixed all committed pushed merged created updated"
+        " summary successfully ready",
+    )
+)
+"""Words of which each text that ``_DONE`` matches has one, as a prefilter."""
+_ASIDE = lazy_pattern(
+    r"\b(?:explain|check|look\s+(?:at|once|again)|list|show|tell|give|print|again|confirm|clarify|discuss"
+    r"|why|what|how)\b",
+    re.IGNORECASE,
+)
+"""Requests to be shown something, which do not change the goal: "explain why", "list the files"."""
+_WITHDRAWN = lazy_pattern(
+    r"""\W*(?:(?:ok(?:ay)?|actually|no|wait|sorry|oh|hm+)\b\W*)*
+    (?:never\ ?mind|forget\ (?:it|that|about\ (?:it|that))
+      |(?:scrap|cancel|drop)\ (?:it|that)|don[’']?t\ bother)
+    (?:\W+(?:for\ now|then|please|thanks|thank\ you|sorry))*\W*""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Words that withdraw the last request and ask for nothing instead: "actually, never mind"."""
+_WORD = lazy_pattern(r"[^\W\d_]{4,}")
+_CLEARS = lazy_pattern(r"/(?:clear|new|reset)\b")
+"""A command that starts the conversation again."""

@@ -1,9 +1,10 @@
-"""Which parts of a request the model's report leaves out.
+"""Which parts of a request the model's report leaves out, and so stay open.
 
-"Login is implemented." reports one of two parts. A part counts as left out only if something else of the same
-message is reported and this part is not: neither the report nor any statement or call since the request names
-a word that only this part has, and the report does not say that everything is done. Work that was finished
-must not be listed as open.
+To "Implement login and logout.", the report "Login is implemented." leaves out logout. A part counts as left
+out only if something else of the same message is reported and this part is not: neither the report nor any
+statement or call since the request names a word that only this part has, and the report does not say that
+everything is done. Work that was finished must not be listed as open. ``CompoundRequests`` uses ``left_out``;
+``Announcements`` uses the functions about calls.
 """
 
 from __future__ import annotations
@@ -11,58 +12,147 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from clew.ledger.exchange import Asked
 from clew.ledger.loop import LoopKind
 from clew.ledger.replies import result_sentences, says_all_done
-from clew.ledger.request_parts import RequestPart, verbs_of_work
+from clew.ledger.request_parts import RequestPart
+from clew.ledger.request_words import verbs_of_work
 from clew.ledger.stems import stems
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Json
 from clew.message.patterns import AnyCasePattern, lazy_pattern
 
 _LONGEST_ANSWER = 300
-"""Characters of a text above which it answers a question or, without a call, is what was asked for..."""
+"""Characters of a text above which it answers a question or, without a call, is what was asked for. Chosen
+by hand."""
 _LONGEST_VAGUE = 120
-"""...and up to which one that names no part says only that work is done; both chosen by hand."""
-_ASKS_SOMETHING = lazy_pattern(
-    r"\W*(?:(?:and|so|also|but)\W+)?(?:what|which|who|whose|when|where|why|how|is|are|was|were|do|does|did|can|could"
-    r"|will|would|should|has|have)\b(?!.*\b(?:some|any)thing\b)(?!.*\bthat\ sound)"
-    r"(?!\W+you\W+(?:please\W+)?(?:help|assist)(?:\W+(?:me|us|out|with|this|that|it|these|those))*\W*\Z)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A question that a report answers or leaves out; not "How does that sound?" or "Can you help with that?"."""
+"""Characters up to which a text that names no part says only that work is done: "Done." Chosen by hand."""
 _FEWEST_COVERED, _COVERED = 5, 0.6
-"""Words of a part, and the share of them that a report names, from which it speaks of the part; as above."""
+"""Words of a part, and the share of them that a report names, from which it speaks of the part. Chosen by
+hand."""
 _MOST_READ = 8_000
 """Characters of one call's arguments that are read for what it works on; chosen by hand."""
-_SPEAKS_OF_ALL = AnyCasePattern(
-    r"\b(?:both|everything(?!\ else)|all\ (?:of\ )?(?:them|it|this|that|these|those|\d+|two|three|four|five)"
-    r"|(?:all|everything)\ (?:that\ )?you\ (?:requested|asked|described|wanted))\b"
-)
-_UNFINISHED = AnyCasePattern(
-    r"""\b(?:not\ (?:yet|done|implemented|started|finished|included|touched|covered|part\ of)
-      |n[’']t\ (?:yet|been)|(?:have|has|had|did|do|does)(?:n[’']t|\ not)|remains?|remaining|todo|to\ do
-      |pending|still\ (?:to|needs?|open|missing|left)|skipped|left\ out|leaving\ out|comes?\ (?:next|later)
-      |(?:is|are)\ (?:next|missing|left)|later|tomorrow|next\ (?:step|up)|unfinished|incomplete
-      |out\ of\ scope|i[’']ll|i\ will|we[’']ll|we\ will|ready\ (?:for|to)|proceed(?:ing)?\ (?:to|with))\b""",
-    re.VERBOSE,
-)
-"""A sentence that says of its subject that it is not done."""
-_CLAUSE_END = lazy_pattern(r";\s|,?\s(?:but|while|whereas|although|though)\s", re.IGNORECASE)
-"""Where a sentence goes on to speak of something else: "login works, but logout is not done"."""
-_EXCEPT = AnyCasePattern(
-    r"""\b(?:all|both|everything)\b[^.;:!?\n]{0,80}\b
-    (?:except(?:\ for)?|apart\ from|aside\ from|other\ than|with\ the\ exception\ of)
-    \ (?!(?:at|by|during|from|if|in|on|that|to|under|when|where|while|with)\b)([^.;:!?\n]{1,120})""",
-    re.VERBOSE,
-)
-"""What a report on everything leaves out."""
-_PURPOSE = lazy_pattern(
-    r"\b(?:so\ (?:that|we|it|the|they)|because|in\ order\ to|since|which)\b", re.IGNORECASE
-)
-"""Where the reason for a step begins."""
-_LOOKING_CALLS = frozenset((ActionKind.READ, ActionKind.SEARCH, ActionKind.FETCH))
+
+
+class Report(NamedTuple):
+    """A text of the model, and the stems of the words that it says are done and not done."""
+
+    text: str
+    done: frozenset[str]
+    not_done: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> Report:
+        """Read a text: "Login works, but logout is not done" names login as done, logout as not done."""
+        done: list[str] = []
+        not_done: list[str] = []
+        for sentence, states in result_sentences(text):
+            clauses = _CLAUSE_END.split(sentence) if _UNFINISHED.search(sentence) else [sentence]
+            for clause in clauses:
+                is_done = states and not _UNFINISHED.search(clause)
+                (done if is_done else not_done).append(clause)
+        return cls(text, stems(" ".join(done)), stems(" ".join(not_done)))
+
+
+class WorkSince(NamedTuple):
+    """What the model did since a request was made."""
+
+    touched: Mapping[str, bool]
+    """By stem of a word that statements and calls named: False if it was only read."""
+    worked: bool
+    """Whether a call was made since the report before this one."""
+
+    def names_work_on(self, part: RequestPart, words: frozenset[str]) -> bool:
+        """Return True if a statement or call named one of these words of a part; reading may be enough."""
+        return any(
+            self.touched.get(word, False) or (part.may_only_look and word in self.touched) for word in words
+        )
+
+
+def left_out(parts: Sequence[RequestPart], report: Report, since: WorkSince) -> Iterator[RequestPart]:
+    """Yield the parts that a report leaves out; none if it may speak of the whole."""
+    if len(parts) < 2:
+        return
+    if says_all_done(report.text) or _SPEAKS_OF_ALL.search(report.text):
+        yield from _excepted(parts, report.text)
+        return
+    if not since.worked and len(report.text) > _LONGEST_ANSWER:
+        return  # without a call, a long text is the result itself, in words of its own
+    own = _own_words(parts)
+    kinds = _kinds_reported(parts, own, report)
+    is_vague = not kinds and len(report.text) <= _LONGEST_VAGUE
+    if is_vague:
+        kinds = _kinds_named(parts, own, frozenset(word for word, did in since.touched.items() if did))
+    for part, words in zip(parts, own, strict=True):
+        if part.kind not in kinds or not words - verbs_of_work() or _is_settled(part, words, report.not_done):
+            continue
+        if _is_left_out(part, words, report, since, is_vague=is_vague):
+            yield part
+
+
+def _is_left_out(
+    part: RequestPart, own: frozenset[str], report: Report, since: WorkSince, *, is_vague: bool
+) -> bool:
+    """Return True if nothing shows that a part is done; ``own`` are the words that only this part has.
+
+    A vague report ("Done.") after calls counts for every part with a verb of its own.
+    """
+    if not own.isdisjoint(report.done) or _covers(report.done, part.words):
+        return False
+    if not own.isdisjoint(report.not_done):
+        return True
+    if is_vague and since.worked and not part.only_names:
+        return False
+    return not since.names_work_on(part, own)
+
+
+def _is_settled(part: RequestPart, words: frozenset[str], not_done: frozenset[str]) -> bool:
+    """Return True for a question that needs no answer or has one: "…, okay?", and "I cannot do that"."""
+    if part.kind is not LoopKind.QUESTION:
+        return False
+    return not _ASKS_SOMETHING.match(part.text) or not words.isdisjoint(not_done)
+
+
+def _own_words(parts: Sequence[RequestPart]) -> list[frozenset[str]]:
+    """Return for each part the words that no other part has."""
+    counts = Counter(word for part in parts for word in part.words)
+    return [frozenset(word for word in part.words if counts[word] == 1) for part in parts]
+
+
+def _excepted(parts: Sequence[RequestPart], report: str) -> Iterator[RequestPart]:
+    """Yield the parts that a report on everything names as left out: "all done, except the docs"."""
+    excepted = stems(" ".join(match[1] for match in _EXCEPT.finditer(report))) - verbs_of_work()
+    for part, words in zip(parts, _own_words(parts), strict=True):
+        if not words.isdisjoint(excepted):
+            yield part
+
+
+def _covers(done: frozenset[str], words: frozenset[str]) -> bool:
+    """Return True if most of many words are named, though other parts have them too."""
+    return len(words) >= _FEWEST_COVERED and len(words & done) >= len(words) * _COVERED
+
+
+def _kinds_reported(
+    parts: Sequence[RequestPart], own: Sequence[frozenset[str]], report: Report
+) -> set[LoopKind]:
+    """Return the kinds of parts that a report may leave out: a long text answers in other words."""
+    named = _kinds_named(parts, own, report.done)
+    if len(report.text) > _LONGEST_ANSWER:
+        return named - {LoopKind.QUESTION}
+    return named | {LoopKind.QUESTION} if named else named
+
+
+def _kinds_named(
+    parts: Sequence[RequestPart], own: Sequence[frozenset[str]], named: frozenset[str]
+) -> set[LoopKind]:
+    """Return the kinds of the parts of which a word of their own is named, verbs of work aside."""
+    pairs = zip(parts, own, strict=True)
+    return {part.kind for part, words in pairs if not named.isdisjoint(words - verbs_of_work())}
+
+
+# What calls work on --------------------------------------------------------------------------------------
 
 
 def work_of(calls: Iterable[Asked]) -> tuple[frozenset[str], frozenset[str]]:
@@ -94,92 +184,39 @@ def _strings(value: Json) -> Iterator[str]:
             yield from _strings(inner)
 
 
-def told_of(report: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the stems that a text of the model names as done, and as not done."""
-    finished: list[str] = []
-    unfinished: list[str] = []
-    for sentence, states in result_sentences(report):
-        clauses = _CLAUSE_END.split(sentence) if _UNFINISHED.search(sentence) else [sentence]
-        for clause in clauses:
-            (finished if states and not _UNFINISHED.search(clause) else unfinished).append(clause)
-    return stems(" ".join(finished)), stems(" ".join(unfinished))
+# What the patterns recognise ---------------------------------------------------------------------------
 
-
-def left_out(
-    parts: Sequence[RequestPart],
-    report: str,
-    done: frozenset[str],
-    not_done: frozenset[str],
-    touched: Mapping[str, bool],
-    worked: bool,
-) -> Iterator[RequestPart]:
-    """Yield the parts that a report leaves out; none if it may speak of the whole.
-
-    ``done`` and ``not_done`` are the stems that the report names, ``touched`` those named since the request;
-    ``worked`` says whether a call was made since the report before: without one, a long text is the result
-    itself, in words of its own.
-    """
-    if len(parts) < 2:
-        return
-    if says_all_done(report) or _SPEAKS_OF_ALL.search(report):
-        yield from _excepted(parts, report)
-        return
-    if not worked and len(report) > _LONGEST_ANSWER:
-        return
-    own = _own_words(parts)
-    reported = _kinds_reported(parts, own, done, report)
-    is_vague = not reported and len(report) <= _LONGEST_VAGUE
-    if is_vague:
-        reported = _kinds_named(parts, own, frozenset(word for word, did in touched.items() if did))
-    for part, words in zip(parts, own, strict=True):
-        if part.kind not in reported or not words - verbs_of_work() or _is_settled(part, words, not_done):
-            continue
-        if words.isdisjoint(done) and not _covers(done, part.words):
-            worked_on = any(touched.get(word, False) or (part.looks and word in touched) for word in words)
-            may_be_done = worked_on or (is_vague and worked and not part.thing)
-            if not may_be_done or not words.isdisjoint(not_done):
-                yield part
-
-
-def _is_settled(part: RequestPart, words: frozenset[str], not_done: frozenset[str]) -> bool:
-    """Return True for a question that needs no answer or has one: "…, okay?", and "I cannot do that"."""
-    if part.kind is not LoopKind.QUESTION:
-        return False
-    return not _ASKS_SOMETHING.match(part.text) or not words.isdisjoint(not_done)
-
-
-def _own_words(parts: Sequence[RequestPart]) -> list[frozenset[str]]:
-    """Return for each part the words that no other part has."""
-    counts = Counter(word for part in parts for word in part.words)
-    return [frozenset(word for word in part.words if counts[word] == 1) for part in parts]
-
-
-def _excepted(parts: Sequence[RequestPart], report: str) -> Iterator[RequestPart]:
-    """Yield the parts that a report on everything names as left out: "all done, except the docs"."""
-    excepted = stems(" ".join(match[1] for match in _EXCEPT.finditer(report))) - verbs_of_work()
-    for part, words in zip(parts, _own_words(parts), strict=True):
-        if not words.isdisjoint(excepted):
-            yield part
-
-
-def _covers(done: frozenset[str], words: frozenset[str]) -> bool:
-    """Return True if most of many words are named, though other parts have them too."""
-    return len(words) >= _FEWEST_COVERED and len(words & done) >= len(words) * _COVERED
-
-
-def _kinds_reported(
-    parts: Sequence[RequestPart], own: Sequence[frozenset[str]], done: frozenset[str], report: str
-) -> set[LoopKind]:
-    """Return the kinds of parts that a report may leave out: a long text answers in other words."""
-    named = _kinds_named(parts, own, done)
-    if len(report) > _LONGEST_ANSWER:
-        return named - {LoopKind.QUESTION}
-    return named | {LoopKind.QUESTION} if named else named
-
-
-def _kinds_named(
-    parts: Sequence[RequestPart], own: Sequence[frozenset[str]], named: frozenset[str]
-) -> set[LoopKind]:
-    """Return the kinds of the parts of which a word of their own is named, verbs of work aside."""
-    pairs = zip(parts, own, strict=True)
-    return {part.kind for part, words in pairs if not named.isdisjoint(words - verbs_of_work())}
+_ASKS_SOMETHING = lazy_pattern(
+    r"\W*(?:(?:and|so|also|but)\W+)?(?:what|which|who|whose|when|where|why|how|is|are|was|were|do|does|did|can|could"
+    r"|will|would|should|has|have)\b(?!.*\b(?:some|any)thing\b)(?!.*\bthat\ sound)"
+    r"(?!\W+you\W+(?:please\W+)?(?:help|assist)(?:\W+(?:me|us|out|with|this|that|it|these|those))*\W*\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A question that a report answers or leaves out; not "How does that sound?" or "Can you help with that?"."""
+_SPEAKS_OF_ALL = AnyCasePattern(
+    r"\b(?:both|everything(?!\ else)|all\ (?:of\ )?(?:them|it|this|that|these|those|\d+|two|three|four|five)"
+    r"|(?:all|everything)\ (?:that\ )?you\ (?:requested|asked|described|wanted))\b"
+)
+_UNFINISHED = AnyCasePattern(
+    r"""\b(?:not\ (?:yet|done|implemented|started|finished|included|touched|covered|part\ of)
+      |n[’']t\ (?:yet|been)|(?:have|has|had|did|do|does)(?:n[’']t|\ not)|remains?|remaining|todo|to\ do
+      |pending|still\ (?:to|needs?|open|missing|left)|skipped|left\ out|leaving\ out|comes?\ (?:next|later)
+      |(?:is|are)\ (?:next|missing|left)|later|tomorrow|next\ (?:step|up)|unfinished|incomplete
+      |out\ of\ scope|i[’']ll|i\ will|we[’']ll|we\ will|ready\ (?:for|to)|proceed(?:ing)?\ (?:to|with))\b""",
+    re.VERBOSE,
+)
+"""A sentence that says of its subject that it is not done."""
+_CLAUSE_END = lazy_pattern(r";\s|,?\s(?:but|while|whereas|although|though)\s", re.IGNORECASE)
+"""Where a sentence goes on to speak of something else: "login works, but logout is not done"."""
+_EXCEPT = AnyCasePattern(
+    r"""\b(?:all|both|everything)\b[^.;:!?\n]{0,80}\b
+    (?:except(?:\ for)?|apart\ from|aside\ from|other\ than|with\ the\ exception\ of)
+    \ (?!(?:at|by|during|from|if|in|on|that|to|under|when|where|while|with)\b)([^.;:!?\n]{1,120})""",
+    re.VERBOSE,
+)
+"""What a report on everything leaves out."""
+_PURPOSE = lazy_pattern(
+    r"\b(?:so\ (?:that|we|it|the|they)|because|in\ order\ to|since|which)\b", re.IGNORECASE
+)
+"""Where the reason for a step begins."""
+_LOOKING_CALLS = frozenset((ActionKind.READ, ActionKind.SEARCH, ActionKind.FETCH))

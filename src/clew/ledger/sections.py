@@ -9,20 +9,6 @@ from typing import NamedTuple
 from clew.message import Cite
 from clew.message.patterns import AnyCasePattern, lazy_pattern
 
-_NAME = "slice|phase|step|part|stage|milestone"
-_NAMES = _NAME.split("|")
-_HEADING = lazy_pattern(
-    rf"^[ \t]*(?:#{{1,6}}[ \t]+|[-*+][ \t]+)?\**(?P<name>{_NAME})[ \t]+(?P<number>\d{{1,2}})\b(?!\.\d)[^\n]*",
-    re.IGNORECASE | re.MULTILINE,
-)
-_NAMED = lazy_pattern(
-    rf"\b(?P<name>{_NAME})s?[ \t]+(?P<numbers>\d{{1,2}}(?:[ \t]*(?:,|and|&|to|[-–])[ \t]*\d{{1,2}}\b)*)",
-    re.IGNORECASE,
-)
-_ALL = AnyCasePattern(rf"\b(?:all|both|every|each)\s+(?:of\s+the\s+|the\s+)?(?:\w+\s+)?(?:{_NAME})s?\b")
-_NUMBER = lazy_pattern(r"\d+|[-–]|to")
-
-
 MOST_SECTIONS = 8
 """Numbered sections of a request that are told apart; with more it is a procedure. Chosen by hand."""
 _LONGEST_READ = 20_000
@@ -83,3 +69,19 @@ def named_sections(text: str) -> Iterator[str]:
                 last, is_range = int(token), False
             else:
                 is_range = True
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_NAME = "slice|phase|step|part|stage|milestone"
+_NAMES = _NAME.split("|")
+_HEADING = lazy_pattern(
+    rf"^[ \t]*(?:#{{1,6}}[ \t]+|[-*+][ \t]+)?\**(?P<name>{_NAME})[ \t]+(?P<number>\d{{1,2}})\b(?!\.\d)[^\n]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NAMED = lazy_pattern(
+    rf"\b(?P<name>{_NAME})s?[ \t]+(?P<numbers>\d{{1,2}}(?:[ \t]*(?:,|and|&|to|[-–])[ \t]*\d{{1,2}}\b)*)",
+    re.IGNORECASE,
+)
+_ALL = AnyCasePattern(rf"\b(?:all|both|every|each)\s+(?:of\s+the\s+|the\s+)?(?:\w+\s+)?(?:{_NAME})s?\b")
+_NUMBER = lazy_pattern(r"\d+|[-–]|to")

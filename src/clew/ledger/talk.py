@@ -27,10 +27,12 @@ from dataclasses import dataclass, field, replace
 from clew.ledger.announcements import Announcements, announced_steps
 from clew.ledger.answers import answers, goes_on, unanswered
 from clew.ledger.compound import CompoundRequests
-from clew.ledger.exchange import Asked, Ended, Exchange, Reading
-from clew.ledger.goal import asks_nothing_new, is_command, states_only
+from clew.ledger.deferred import DeferredRequests
+from clew.ledger.exchange import Asked, Exchange, Reading
 from clew.ledger.last_reply import LastReply, is_before
 from clew.ledger.loop import DECLINED, OF_THE_USER, Closed, Loop, LoopKind, take_closed_by_hand
+from clew.ledger.non_requests import asks_nothing_new, is_command, states_only
+from clew.ledger.outcome import Ended
 from clew.ledger.questions import (
     LAST_WORDS,
     LONGEST_REQUEST,
@@ -40,7 +42,7 @@ from clew.ledger.questions import (
     questions_of_user,
     says_more_than,
 )
-from clew.ledger.replies import DeferredRequests, is_refusal, is_report
+from clew.ledger.replies import is_refusal, is_report
 from clew.ledger.request_parts import request_parts
 from clew.ledger.stems import stems
 from clew.ledger.tool_actions import CHANGING, ActionKind
@@ -224,7 +226,7 @@ class Talk:
             if not plan.start <= part.source.start - whole.start < plan.end
         ]
         if len(more) > _MOST_BEHIND:
-            more = [part for part in more if not part.thing]
+            more = [part for part in more if not part.only_names]
         for part in (part for part in more if part.words and len(more) <= _MOST_BEHIND):
             self._open(LoopKind.REQUEST, part.text, part.source)
         for first, last in questions if len(more) > _MOST_BEHIND else ():

@@ -20,13 +20,6 @@ LONGEST_COMMAND = 4_000
 MOST_FAILED = 200
 """Failed tests of one run that are listed; chosen by hand."""
 
-_RUNS_TESTS = lazy_pattern(
-    r"\bbin/tests?\b|"
-    r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|ava|cypress|playwright|rspec|phpunit|ctest|nextest|runtests|trial)\b"
-    r"|\b(?:go|cargo|npm|pnpm|yarn|bun|deno|mix|swift|dotnet|zig|make|just|mise|task|gradlew?|mvn|node|rake|poetry|uv|hatch|"
-    r"python3?|django-admin|manage\.py|bin/\w+|turbo|nx)\b[^|;&\n]*(?:\btests?\b|\bcheck\b|\bci\b|\bverify\b|--test\b|test_|_test)"
-)
-
 
 class Runner(NamedTuple):
     """Output format of a test runner; ``fails`` and ``passes`` capture the test's name in group 1."""
@@ -251,33 +244,9 @@ def _name(shown: str) -> tuple[str, int]:
     return name, shown.rindex(name)
 
 
-_EVERYTHING = frozenset(("./...", "...", ".", "tests", "tests/", "test", "run", "src", "src/"))
-_RUNNER_WORDS = lazy_pattern(
-    r"(?:py)?\.?tests?|unittest|python[\d.]*|go|cargo|npm|pnpm|yarn|bun|npx|run|jest|vitest|mocha|uv|poetry|make|mise|node|nextest|rtk"
-)
-_TASK_RUNNERS = frozenset(
-    {"npm", "pnpm", "yarn", "bun", "mise", "make", "just", "task", "turbo", "nx", "rtk"}
-)
-_TASK_NAME = lazy_pattern(r"[a-z][a-z0-9:_-]*")
-
-
-_SHOWS = frozenset(
-    re.findall(
-        r"\w+",
-        """cat head tail less more bat nl tac grep egrep fgrep rg ag ack sed awk cut sort uniq wc diff echo
-        printf git gh ls find fd cp mv rm mkdir touch cd pushd export source pip curl wget tee""",
-    )
-)
-"""Programs that print text but never run tests, regardless of their arguments and output."""
-
-
 def only_shows(words: Sequence[str]) -> bool:
     """Return True if a command of these words only prints or manages files and runs no tests."""
     return words[0].rsplit("/", 1)[-1] in _SHOWS
-
-
-_NAMED = lazy_pattern(r"\b(?:pytest|py\.test|unittest|vitest|jest|mocha|(?:go|cargo|bun)(?= test\b))")
-_RUNNER_OF = {"py.test": "pytest"}
 
 
 class _Ran(NamedTuple):
@@ -286,9 +255,6 @@ class _Ran(NamedTuple):
     line: str
     selects: frozenset[str]
     leaves_out: frozenset[str] = frozenset()
-
-
-_LEAVING_OUT = ("--ignore", "--deselect", "--exclude", "--ignore-glob", "--skip", "--testPathIgnorePatterns")
 
 
 def _selection(command: str) -> _Ran | None:
@@ -335,6 +301,52 @@ class Counts(NamedTuple):
     failed: int | None
 
 
+def counts_in(runner: str, output: str) -> Counts:
+    """Return how many tests passed and failed, by the output format of this runner."""
+    if runner not in _LINES:
+        return Counts(None, None)
+    sign, pattern = _LINES[runner]
+    lines = _readable(output)[0][-_SUMS_UP:].split("\n")
+    summary = "\n".join(found[0] for line in lines if sign in line and (found := pattern.match(line)))
+    if not summary:
+        return Counts(None, None)
+    failed = _sum(_FAILED, summary)
+    if runner == "unittest":
+        return Counts(_sum(_RAN, summary) - failed - _sum(_DID_NOT_PASS, summary), failed)
+    return Counts(_sum(_PASSED, summary), failed)
+
+
+def _sum(pattern: re.Pattern[str], text: str) -> int:
+    return sum(int(match[match.lastindex or 1]) for match in pattern.finditer(text))
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_RUNS_TESTS = lazy_pattern(
+    r"\bbin/tests?\b|"
+    r"\b(?:pytest|py\.test|unittest|tox|nox|jest|vitest|mocha|ava|cypress|playwright|rspec|phpunit|ctest|nextest|runtests|trial)\b"
+    r"|\b(?:go|cargo|npm|pnpm|yarn|bun|deno|mix|swift|dotnet|zig|make|just|mise|task|gradlew?|mvn|node|rake|poetry|uv|hatch|"
+    r"python3?|django-admin|manage\.py|bin/\w+|turbo|nx)\b[^|;&\n]*(?:\btests?\b|\bcheck\b|\bci\b|\bverify\b|--test\b|test_|_test)"
+)
+_EVERYTHING = frozenset(("./...", "...", ".", "tests", "tests/", "test", "run", "src", "src/"))
+_RUNNER_WORDS = lazy_pattern(
+    r"(?:py)?\.?tests?|unittest|python[\d.]*|go|cargo|npm|pnpm|yarn|bun|npx|run|jest|vitest|mocha|uv|poetry|make|mise|node|nextest|rtk"
+)
+_TASK_RUNNERS = frozenset(
+    {"npm", "pnpm", "yarn", "bun", "mise", "make", "just", "task", "turbo", "nx", "rtk"}
+)
+_TASK_NAME = lazy_pattern(r"[a-z][a-z0-9:_-]*")
+_SHOWS = frozenset(
+    re.findall(
+        r"\w+",
+        """cat head tail less more bat nl tac grep egrep fgrep rg ag ack sed awk cut sort uniq wc diff echo
+        printf git gh ls find fd cp mv rm mkdir touch cd pushd export source pip curl wget tee""",
+    )
+)
+"""Programs that print text but never run tests, regardless of their arguments and output."""
+_NAMED = lazy_pattern(r"\b(?:pytest|py\.test|unittest|vitest|jest|mocha|(?:go|cargo|bun)(?= test\b))")
+_RUNNER_OF = {"py.test": "pytest"}
+_LEAVING_OUT = ("--ignore", "--deselect", "--exclude", "--ignore-glob", "--skip", "--testPathIgnorePatterns")
 _LINES: Mapping[str, tuple[str, re.Pattern[str]]] = MappingProxyType(
     {
         "pytest": (" in ", lazy_pattern(r".*\b(?:passed|failed|errors?|no tests ran)\b.* in [\d.]+")),
@@ -357,22 +369,3 @@ _FAILED = lazy_pattern(
 _RAN = lazy_pattern(r"Ran (\d+)")
 _DID_NOT_PASS = lazy_pattern(r"\b(?:skipped|expected failures|unexpected successes)=(\d+)")
 """Tests that unittest counts as run and that neither passed nor failed."""
-
-
-def counts_in(runner: str, output: str) -> Counts:
-    """Return how many tests passed and failed, by the output format of this runner."""
-    if runner not in _LINES:
-        return Counts(None, None)
-    sign, pattern = _LINES[runner]
-    lines = _readable(output)[0][-_SUMS_UP:].split("\n")
-    summary = "\n".join(found[0] for line in lines if sign in line and (found := pattern.match(line)))
-    if not summary:
-        return Counts(None, None)
-    failed = _sum(_FAILED, summary)
-    if runner == "unittest":
-        return Counts(_sum(_RAN, summary) - failed - _sum(_DID_NOT_PASS, summary), failed)
-    return Counts(_sum(_PASSED, summary), failed)
-
-
-def _sum(pattern: re.Pattern[str], text: str) -> int:
-    return sum(int(match[match.lastindex or 1]) for match in pattern.finditer(text))

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.ledger.exchange import Ended, Exchange, Reading
+from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
+from clew.ledger.outcome import Ended
 from clew.ledger.phrases import Foreign
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Json, JsonObject
@@ -36,23 +37,6 @@ class TodoKey(NamedTuple):
 
     origin: TodoOrigin
     name: str
-
-
-_CHECK = lazy_pattern(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+\[([ xX])\][ \t]+(\S[^\n]*)$", re.MULTILINE)
-_SHOWN_TASK = lazy_pattern(r"^#(\w+) \[(\w+)\] \S", re.MULTILINE)
-"""A line of a list that a tool shows: "#6 [completed] Write the tests"."""
-_TASK_NUMBER = lazy_pattern(r"[Tt]ask #(\w+) created")
-_ENDED = {
-    "completed": Closed.DONE,
-    "complete": Closed.DONE,
-    "done": Closed.DONE,
-    "cancelled": Closed.CANCELLED,
-    "canceled": Closed.CANCELLED,
-    "deleted": Closed.CANCELLED,
-}
-
-
-_OF_TASKS = frozenset((ActionKind.TODO, ActionKind.NEW_TASK, ActionKind.TASK_CHANGE, ActionKind.TASK_LIST))
 
 
 class Todo(NamedTuple):
@@ -226,3 +210,20 @@ def _place(exchange: Exchange, text: str) -> Cite:
     written = json.dumps(text, ensure_ascii=False)[1:-1]
     start = exchange.call.input_text.find(written)
     return exchange.asked._replace(start=start, end=start + len(written)) if start >= 0 else exchange.asked
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_CHECK = lazy_pattern(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+\[([ xX])\][ \t]+(\S[^\n]*)$", re.MULTILINE)
+_SHOWN_TASK = lazy_pattern(r"^#(\w+) \[(\w+)\] \S", re.MULTILINE)
+"""A line of a list that a tool shows: "#6 [completed] Write the tests"."""
+_TASK_NUMBER = lazy_pattern(r"[Tt]ask #(\w+) created")
+_ENDED = {
+    "completed": Closed.DONE,
+    "complete": Closed.DONE,
+    "done": Closed.DONE,
+    "cancelled": Closed.CANCELLED,
+    "canceled": Closed.CANCELLED,
+    "deleted": Closed.CANCELLED,
+}
+_OF_TASKS = frozenset((ActionKind.TODO, ActionKind.NEW_TASK, ActionKind.TASK_CHANGE, ActionKind.TASK_LIST))

@@ -27,12 +27,6 @@ from clew.rules.speech import ASSISTANT, PLAN, USER, Utterance
 MOST_TURNS = 5_000
 """Turns kept; of a longer session the first turn and the latest. Far more than a digest has room for: the
 number only bounds the memory."""
-_MISSING = lazy_pattern(
-    r"\bno longer\b|\bunused\b|\bmissing\b|\b(?:does|do|did|is|are|was)(?:n['’]t| not)\s"
-    r"(?:(?:yet|actually|even|currently)\s)?(?:used|exist|there|needed|defined|set|available|implemented)\b",
-    re.IGNORECASE,
-)
-_IDENTIFIER = lazy_pattern(r"`([A-Za-z_][\w.-]{3,80})(?:\(\))?`")
 MOST_MISSING = 24
 """Findings that something is missing that each later edit is compared with: the comparison searches the
 whole edit for each of them."""
@@ -41,15 +35,6 @@ SHORTEST_NOTE, FEWEST_ITEMS = 300, 3
 are part of an ordinary reply."""
 MOST_NOTES = 2
 """Working notes kept: as many as a digest quotes."""
-_ITEM = lazy_pattern(r"^[ \t]*(?:[-*•+]|\d{1,2}[.)]|#{1,4}|\[[ x~]\])[ \t]+\S", re.MULTILINE)
-"""A list item or a heading."""
-_FENCED = lazy_pattern(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-"""A block of code: its comments look like headings."""
-_ACKNOWLEDGEMENT = lazy_pattern(
-    r"\W*(?:(?:yes|yeah|yep|yup|ok|okay|k|sure|thanks?|thank you|thx|cool|great|good|nice|perfect|awesome"
-    r"|lgtm|please|continue|proceed|go|go on|go ahead|do it|keep going|next|done|hi|hello|hey)\b\W*){1,4}"
-)
-"""Matched against lower-case text: case-insensitive matching takes twice as long."""
 _LONGEST_ACKNOWLEDGEMENT = 60
 """Characters of up to four such words; longer texts are not matched."""
 
@@ -168,3 +153,22 @@ def is_acknowledgement(text: str) -> bool:
     return not text.strip() or (
         len(text) <= _LONGEST_ACKNOWLEDGEMENT and _ACKNOWLEDGEMENT.fullmatch(text.lower()) is not None
     )
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_MISSING = lazy_pattern(
+    r"\bno longer\b|\bunused\b|\bmissing\b|\b(?:does|do|did|is|are|was)(?:n['’]t| not)\s"
+    r"(?:(?:yet|actually|even|currently)\s)?(?:used|exist|there|needed|defined|set|available|implemented)\b",
+    re.IGNORECASE,
+)
+_IDENTIFIER = lazy_pattern(r"`([A-Za-z_][\w.-]{3,80})(?:\(\))?`")
+_ITEM = lazy_pattern(r"^[ \t]*(?:[-*•+]|\d{1,2}[.)]|#{1,4}|\[[ x~]\])[ \t]+\S", re.MULTILINE)
+"""A list item or a heading."""
+_FENCED = lazy_pattern(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+"""A block of code: its comments look like headings."""
+_ACKNOWLEDGEMENT = lazy_pattern(
+    r"\W*(?:(?:yes|yeah|yep|yup|ok|okay|k|sure|thanks?|thank you|thx|cool|great|good|nice|perfect|awesome"
+    r"|lgtm|please|continue|proceed|go|go on|go ahead|do it|keep going|next|done|hi|hello|hey)\b\W*){1,4}"
+)
+"""Matched against lower-case text: case-insensitive matching takes twice as long."""

@@ -14,118 +14,8 @@ from clew.ledger.phrases import Foreign
 from clew.ledger.replies import LONGEST_HOLLOW, says_all_done
 from clew.message.patterns import AnyCasePattern, lazy_pattern
 
-_CLAUSES = lazy_pattern(r"(?<=[.!?;])\s+|\n+|,?\s+(?=(?:but|while|whereas|although|though)\s)", re.IGNORECASE)
-_NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
-_NUMBER = rf"\d{{1,6}}|{'|'.join(_NUMBERS)}"
-_DONE = r"(?:started|begun|done|finished|completed?|implemented|ported|migrated|written(?!\ to\b)|in\ place)"
-_NOT_DONE = AnyCasePattern(
-    rf"""\A\W*(?:not\ yet|blocked)\b
-    | \b(?:
-      (?:have|has|had)(?:n[’']t|\ not)\ (?:yet\ )?(?:been\ )?(?:{_DONE}|got(?:ten)?\ to)
-    | did(?:n[’']t|\ not)\ (?:yet\ )?(?:start|begin|finish|complete|get\ (?:around\ )?to|manage\ to)
-    | (?:is|are)(?:n[’']t|\ not)\ (?:yet\ )?{_DONE}
-    | not\ (?:yet\ )?(?:started|begun)
-    | still\ (?:to\ (?:do|come|go|be\ done)|not\ {_DONE}|outstanding|remains?|missing
-        |working\ on\ (?:it|this|that)|in\ progress)
-    | (?:this|it|work\ on\ (?:it|this|that))(?:\ is|[’']s)\ (?:still\ )?in\ progress
-    | i\ have(?:n[’']t|\ not)\ (?:yet\ )?[a-z]{{2,}}ed\ (?:it|this|that|them|any)
-    | nothing\ (?:has\ been|is|was)\ (?:yet\ )?{_DONE}
-    | (?:can|could)(?:n[’']t|not|\ not)\ be\ {_DONE}
-    | half-?way\ through | partial(?:ly)?\ {_DONE} | (?:only|just)\ [^.;]{{1,40}}\ so\ far
-    | (?:{_NUMBER})\ (?:more\ |still\ )?to\ go | (?:{_NUMBER})\ [a-z]+\ (?:still\ )?remain
-    | still\ (?:needs?|has|have)\ to\ be\ {_DONE}
-    | i\ still\ (?:need|have)\ to
-    | (?:is|are)\ (?:still\ )?(?:left|remaining)(?:\ to\ do)?(?=\W*\Z)
-    | remains?\ to\ (?:do|be\ done) | remaining\ (?:tasks?|work|to-?dos?)(?!\W+none)
-    | (?:i[’']ll|i\ will)\ (?:do|finish|continue\ with|port|handle|add)\ the\ (?:rest|remaining|others?)
-    | next,?\ (?:i[’']ll|i\ will)
-    | (?:i\ am|i[’']m|we\ are|we[’']re|this\ is|it\ is|it[’']s|work\ is)\ (?:still\ |currently\ )?blocked
-    | (?:could(?:n[’']t|\ not)|(?:was|am)\ (?:unable|not\ able)\ to|wasn[’']t\ able\ to)
-      \ (?:yet\ )?(?:do|start|finish|complete|implement)
-    )\b""",
-    re.VERBOSE,
-)
-"""What says of its clause that it is not done."""
-_FAILS = AnyCasePattern(
-    r"""\b(?:
-      (?:i|we)\ (?:could(?:n[’']t|\ not)|(?:was|were)(?:\ unable|\ not\ able|n[’']t\ able)\ to|failed\ to
-        |did(?:n[’']t|\ not)\ manage\ to)\ (?:yet\ )?
-      (?!(?:verif|test|check|confirm|run|see|find|tell|access|view|open|determine|measure|compare)\w*\b)\w+
-    | (?:i|we)\ (?:ran\ out\ of|had\ to\ stop)
-    | (?:still|continues?\ to)\ (?:\w+\ )?(?:fail(?:s|ing)?|crash(?:es|ing)?|broken|unresolved|unsolved)
-    | still\ (?:does|do|is|are)(?:n[’']t|\ not)\ (?:work|pass|build|compil|start|run|fixed|complete)\w*
-    | (?:does|do)(?:n[’']t|\ not)\ (?:work|pass|build|compile|start|run)\ yet
-    | (?:is|are)(?:n[’']t|\ not)\ (?:working|passing|building|fixed|solved)\ yet
-    | (?:that|this|it|which)(?:\ is|[’']s)\ still\ open
-    | remains?\ (?:unresolved|unsolved|unfixed|broken|unfinished|incomplete|open(?=\W*\Z))
-    )\b""",
-    re.VERBOSE,
-)
-"""What says of a clause of a long reply that something failed or stopped; verifying is no part of
-most work."""
-_LIST_OF_LEFT = AnyCasePattern(
-    r"""\A[\W\d_]*(?:(?:what[’']s|what\ is)\ (?:still\ )?(?:left|missing|not\ done)|remaining
-    |still\ (?:open|to\ do|missing|failing|remaining)
-    |(?:not|un)(?:\ yet|\ |)(?:done|finished|implemented)|left\ to\ do|outstanding|to[- ]?do
-    )\b[^:\n]{0,30}:(?!\W*(?:none|nothing|no)\b)""",
-    re.VERBOSE,
-)
-"""The heading of a list of what is not done, or the beginning of such a line."""
-_LISTED = lazy_pattern(r"(?:\n\s*(?:[-*•+]|\d{1,2}[.)])\s[^\n]*){1,12}")
-_ELSEWHERE = AnyCasePattern(
-    r"""\b(?:unrelated|pre-?existing|existing|already|flaky|known|expected|intentional(?:ly)?|deliberate(?:ly)?
-    |on\ purpose|by\ design|out\ of\ scope|at\ first|initially|originally|earlier|previously|until|used\ to
-    |would|before\ (?:my|this|the)|later|someone|you\ want|if|when|unless|because|which\ is\ why
-    |so\ that)\b""",
-    re.VERBOSE,
-)
-"""What makes such words ones about another time, another cause, or a case that may come."""
-_NONE = AnyCasePattern(r"\b(?:no|none|nothing|zero)\b")
-_PART_OF = AnyCasePattern(
-    rf"(?<!every\ )(?<!each\ )(?<!any\ )\b({_NUMBER})\ (?:out\ )?of\ "
-    rf"(?:the\ |your\ |all\ |these\ |those\ )?({_NUMBER})\b"
-    r"|\b(\d{1,6})/(\d{1,6})\ (?:(?:are|is)\ )?(?:tasks|steps|items|files|parts|done)\b"
-)
-_HALF = AnyCasePattern(r"\bhalf\ (?:of\ )?(?:the|them|it|these|those|your)\b")
-_DID = AnyCasePattern(
-    r"\b(?!passed|failed|skipped|need)(?:[a-z]{3,}ed|done|written|built|rewritten|in\ place)\b"
-)
-"""A verb of finished work, so that a count is one of the work: not "3 of 5 tests failed"."""
-_LOOKS = AnyCasePattern(
-    r"\?|\b(?:check|see\ (?:if|whether)|look|find|list|review|summar|status|progress|tell|know|show|explain"
-    r"|describe|whether|report|verify|compare|analy|inspect|investigate|test|which|what|how|why)"
-)
-"""A request that such words may answer."""
-_ASKS_FOR_PART = AnyCasePattern(r"\b(?:only|first|half)")
 _READ = 600
 """Characters of a request that are read for that; chosen by hand."""
-_SIGNS = (
-    *("n't", "n’t", "not ", "still ", "left", "remain", "the rest", "other", "next", "blocked", "unable"),
-    *("nothing", "cannot", "progress", "through", "partial", "so far", "to go", " of ", "half ", "/"),
-    *(
-        "failed to",
-        "ran out",
-        "had to stop",
-        "continue",
-        "unfinished",
-        "undone",
-        "outstanding",
-        "to do",
-        "todo",
-    ),
-)
-"""Letters of which each undone clause has some, as a prefilter."""
-_COUNTS = (" of ", "half ", "/")
-_NOT_COUNTS = tuple(sign for sign in _SIGNS if sign not in _COUNTS)
-"""Those of a clause that counts what is done, and those of any other one."""
-
-
-_DOES = AnyCasePattern(
-    r"\A\W*(?:(?:please|now|then|ok|okay|and|next|can\ you|could\ you)\W+)*"
-    r"(?:add|build|change|convert|create|delete|drop|fix|implement|install|make|migrate|move|port|refactor|remove"
-    r"|rename|replace|rewrite|solve|split|support|upgrade|write)\b[^?]*\Z"
-)
-"""A request to change something, whatever else it names."""
 _LONGEST_READ = 20_000
 """Characters of a long reply that are read for what it leaves; chosen by hand."""
 _MOST_LEFT = 4
@@ -230,3 +120,115 @@ def may_be_answered(request: str) -> bool:
     if _ASKS_FOR_PART.search(words):
         return True
     return _LOOKS.search(words) is not None and not _DOES.search(words)
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_CLAUSES = lazy_pattern(r"(?<=[.!?;])\s+|\n+|,?\s+(?=(?:but|while|whereas|although|though)\s)", re.IGNORECASE)
+_NUMBERS = "one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905
+_NUMBER = rf"\d{{1,6}}|{'|'.join(_NUMBERS)}"
+_DONE = r"(?:started|begun|done|finished|completed?|implemented|ported|migrated|written(?!\ to\b)|in\ place)"
+_NOT_DONE = AnyCasePattern(
+    rf"""\A\W*(?:not\ yet|blocked)\b
+    | \b(?:
+      (?:have|has|had)(?:n[’']t|\ not)\ (?:yet\ )?(?:been\ )?(?:{_DONE}|got(?:ten)?\ to)
+    | did(?:n[’']t|\ not)\ (?:yet\ )?(?:start|begin|finish|complete|get\ (?:around\ )?to|manage\ to)
+    | (?:is|are)(?:n[’']t|\ not)\ (?:yet\ )?{_DONE}
+    | not\ (?:yet\ )?(?:started|begun)
+    | still\ (?:to\ (?:do|come|go|be\ done)|not\ {_DONE}|outstanding|remains?|missing
+        |working\ on\ (?:it|this|that)|in\ progress)
+    | (?:this|it|work\ on\ (?:it|this|that))(?:\ is|[’']s)\ (?:still\ )?in\ progress
+    | i\ have(?:n[’']t|\ not)\ (?:yet\ )?[a-z]{{2,}}ed\ (?:it|this|that|them|any)
+    | nothing\ (?:has\ been|is|was)\ (?:yet\ )?{_DONE}
+    | (?:can|could)(?:n[’']t|not|\ not)\ be\ {_DONE}
+    | half-?way\ through | partial(?:ly)?\ {_DONE} | (?:only|just)\ [^.;]{{1,40}}\ so\ far
+    | (?:{_NUMBER})\ (?:more\ |still\ )?to\ go | (?:{_NUMBER})\ [a-z]+\ (?:still\ )?remain
+    | still\ (?:needs?|has|have)\ to\ be\ {_DONE}
+    | i\ still\ (?:need|have)\ to
+    | (?:is|are)\ (?:still\ )?(?:left|remaining)(?:\ to\ do)?(?=\W*\Z)
+    | remains?\ to\ (?:do|be\ done) | remaining\ (?:tasks?|work|to-?dos?)(?!\W+none)
+    | (?:i[’']ll|i\ will)\ (?:do|finish|continue\ with|port|handle|add)\ the\ (?:rest|remaining|others?)
+    | next,?\ (?:i[’']ll|i\ will)
+    | (?:i\ am|i[’']m|we\ are|we[’']re|this\ is|it\ is|it[’']s|work\ is)\ (?:still\ |currently\ )?blocked
+    | (?:could(?:n[’']t|\ not)|(?:was|am)\ (?:unable|not\ able)\ to|wasn[’']t\ able\ to)
+      \ (?:yet\ )?(?:do|start|finish|complete|implement)
+    )\b""",
+    re.VERBOSE,
+)
+"""What says of its clause that it is not done."""
+_FAILS = AnyCasePattern(
+    r"""\b(?:
+      (?:i|we)\ (?:could(?:n[’']t|\ not)|(?:was|were)(?:\ unable|\ not\ able|n[’']t\ able)\ to|failed\ to
+        |did(?:n[’']t|\ not)\ manage\ to)\ (?:yet\ )?
+      (?!(?:verif|test|check|confirm|run|see|find|tell|access|view|open|determine|measure|compare)\w*\b)\w+
+    | (?:i|we)\ (?:ran\ out\ of|had\ to\ stop)
+    | (?:still|continues?\ to)\ (?:\w+\ )?(?:fail(?:s|ing)?|crash(?:es|ing)?|broken|unresolved|unsolved)
+    | still\ (?:does|do|is|are)(?:n[’']t|\ not)\ (?:work|pass|build|compil|start|run|fixed|complete)\w*
+    | (?:does|do)(?:n[’']t|\ not)\ (?:work|pass|build|compile|start|run)\ yet
+    | (?:is|are)(?:n[’']t|\ not)\ (?:working|passing|building|fixed|solved)\ yet
+    | (?:that|this|it|which)(?:\ is|[’']s)\ still\ open
+    | remains?\ (?:unresolved|unsolved|unfixed|broken|unfinished|incomplete|open(?=\W*\Z))
+    )\b""",
+    re.VERBOSE,
+)
+"""What says of a clause of a long reply that something failed or stopped; verifying is no part of
+most work."""
+_LIST_OF_LEFT = AnyCasePattern(
+    r"""\A[\W\d_]*(?:(?:what[’']s|what\ is)\ (?:still\ )?(?:left|missing|not\ done)|remaining
+    |still\ (?:open|to\ do|missing|failing|remaining)
+    |(?:not|un)(?:\ yet|\ |)(?:done|finished|implemented)|left\ to\ do|outstanding|to[- ]?do
+    )\b[^:\n]{0,30}:(?!\W*(?:none|nothing|no)\b)""",
+    re.VERBOSE,
+)
+"""The heading of a list of what is not done, or the beginning of such a line."""
+_LISTED = lazy_pattern(r"(?:\n\s*(?:[-*•+]|\d{1,2}[.)])\s[^\n]*){1,12}")
+_ELSEWHERE = AnyCasePattern(
+    r"""\b(?:unrelated|pre-?existing|existing|already|flaky|known|expected|intentional(?:ly)?|deliberate(?:ly)?
+    |on\ purpose|by\ design|out\ of\ scope|at\ first|initially|originally|earlier|previously|until|used\ to
+    |would|before\ (?:my|this|the)|later|someone|you\ want|if|when|unless|because|which\ is\ why
+    |so\ that)\b""",
+    re.VERBOSE,
+)
+"""What makes such words ones about another time, another cause, or a case that may come."""
+_NONE = AnyCasePattern(r"\b(?:no|none|nothing|zero)\b")
+_PART_OF = AnyCasePattern(
+    rf"(?<!every\ )(?<!each\ )(?<!any\ )\b({_NUMBER})\ (?:out\ )?of\ "
+    rf"(?:the\ |your\ |all\ |these\ |those\ )?({_NUMBER})\b"
+    r"|\b(\d{1,6})/(\d{1,6})\ (?:(?:are|is)\ )?(?:tasks|steps|items|files|parts|done)\b"
+)
+_HALF = AnyCasePattern(r"\bhalf\ (?:of\ )?(?:the|them|it|these|those|your)\b")
+_DID = AnyCasePattern(
+    r"\b(?!passed|failed|skipped|need)(?:[a-z]{3,}ed|done|written|built|rewritten|in\ place)\b"
+)
+"""A verb of finished work, so that a count is one of the work: not "3 of 5 tests failed"."""
+_LOOKS = AnyCasePattern(
+    r"\?|\b(?:check|see\ (?:if|whether)|look|find|list|review|summar|status|progress|tell|know|show|explain"
+    r"|describe|whether|report|verify|compare|analy|inspect|investigate|test|which|what|how|why)"
+)
+"""A request that such words may answer."""
+_ASKS_FOR_PART = AnyCasePattern(r"\b(?:only|first|half)")
+_SIGNS = (
+    *("n't", "n’t", "not ", "still ", "left", "remain", "the rest", "other", "next", "blocked", "unable"),
+    *("nothing", "cannot", "progress", "through", "partial", "so far", "to go", " of ", "half ", "/"),
+    *(
+        "failed to",
+        "ran out",
+        "had to stop",
+        "continue",
+        "unfinished",
+        "undone",
+        "outstanding",
+        "to do",
+        "todo",
+    ),
+)
+"""Letters of which each undone clause has some, as a prefilter."""
+_COUNTS = (" of ", "half ", "/")
+_NOT_COUNTS = tuple(sign for sign in _SIGNS if sign not in _COUNTS)
+"""Those of a clause that counts what is done, and those of any other one."""
+_DOES = AnyCasePattern(
+    r"\A\W*(?:(?:please|now|then|ok|okay|and|next|can\ you|could\ you)\W+)*"
+    r"(?:add|build|change|convert|create|delete|drop|fix|implement|install|make|migrate|move|port|refactor|remove"
+    r"|rename|replace|rewrite|solve|split|support|upgrade|write)\b[^?]*\Z"
+)
+"""A request to change something, whatever else it names."""

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from clew.ledger.exchange import Ended, Exchange, Reading
+from clew.ledger.exchange import Exchange, Reading
+from clew.ledger.outcome import Ended
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Message, Text, Trust
 from clew.message.patterns import AnyCasePattern, lazy_pattern
@@ -37,53 +38,6 @@ _LONG_TEXT = 6_000
 path or command only..."""
 _MOST_PLAIN = 6
 """...so many, in the user's own words. Both chosen by hand."""
-_NAMED = lazy_pattern(
-    r"(?<![\w/:])[\w.~-]*[\w~]/(?![/\s])[\w./*-]*|(?<![\w/:])[\w.-]+/(?=[\s\"'`.,;:!?)\]}]|\Z)|`[^`\n]{2,60}`"
-    r"|\b[\w-]+\.(?:py|ts|tsx|js|go|rs|java|md|json|ya?ml|toml|lock|sql|env|sh|cfg|ini)\b|\.env\b"
-    r"|\b(?:git|npm|pnpm|yarn|pip|cargo|docker|kubectl|terraform|make|rm|sudo)\s+[\w-]+",
-)
-"""A path or a command."""
-_PART_OF_NAMED = lazy_pattern(
-    r"[/`]|\.(?:py|ts|js|go|rs|java|md|json|ya?ml|toml|lock|sql|env|sh|cfg|ini)"
-    r"|git|npm|yarn|pip|cargo|docker|kubectl|terraform|make|rm|sudo"
-)
-_NAMED_MARK = CHUNKS.mark_by(lambda chunk: _PART_OF_NAMED.search(chunk) is not None)
-"""What each of them contains, as a prefilter."""
-_FORBIDS = AnyCasePattern(
-    r"""\b(?:never|do\s?n['’]?t|do\ not|must\ not|mustn['’]t|may\ not|not\ allowed|forbidden|prohibited
-      |off[ -]limits
-      |avoid|only|hands\ off|read-?only|frozen|keep\ out|leave\b.{0,40}\balone|untouched|shall\ not
-      |no\ (?:edits?|changes?|touching)
-      |nie(?:mals)?|nicht|kein\w*|jamais|ne|pas|nunca|jamás|no|mai|non|não|nooit|niet|nigdy|nie|asla|sakın
-      |yasak\w*|dokunma\w*|değiştirme\w*
-      |aldrig|aldri|inte|ikke|jangan|dilarang|nikdy
-      |nesmí\w*|neměň\w*|älä|koskaan|soha|tilos|niciodată|nu|mai|kamwe|nikad\w*)\b
-      |никогда|нельзя|не\s|ніколи|заборон|не\ |đừng|không|cấm|मत|कभी|नहीं|لا\s|ممنوع|أبد
-      |هرگز|نباید|نکن|אל\s|לעולם|אסור|לא\s|μην|ποτέ
-      |απαγορ|ห้าม|อย่า|不要|不得|不可|禁止|别|勿|ないで|禁|하지\ ?마|금지|কখন""",
-    re.VERBOSE,
-)
-"""A prohibiting word in some thirty languages. False positives are harmless: only a quote is kept."""
-_PLAIN_BAN = lazy_pattern(
-    r"^[^\w\n]{0,8}(?:important|note|rule|warning)?\W{0,4}(?:please )?(?:never|do not|don['’]t|must not)\b"
-    r"[^\n]{3,230}$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_BAN = AnyCasePattern(r"\b(?:never|do\ not|don['’]t|must\ not)\b")
-_OTHER_LETTER = lazy_pattern(r"[^\W\d_a-zA-Z]")
-"""A letter that is not in the English alphabet; a dash or an arrow says nothing about the language."""
-_LINE = lazy_pattern(r"[^\n]+(?:(?<![.:;!?{}])[ \t]*\n[ \t]+(?![-*•+#\d])\S[^\n]*){0,3}")
-"""A line, with the indented lines that continue its sentence."""
-_PIECE = lazy_pattern(r"[^.!?。！？।]+(?:\.(?=\S)[^.!?。！？।]*)*[.!?。！？।]*")
-_ANSWERED = lazy_pattern(r'"="([^"\n]{3,240})"')
-"""An answer in the result of a tool by which an agent asks the user."""
-_REASON = lazy_pattern(r"\bthe user said:\s*(.{3,240})", re.DOTALL)
-"""The user's words in the result of a refused call."""
-_SAYS_NOTHING = lazy_pattern(
-    r"\W*(?:(?:yes|yeah|ok(?:ay)?|sure|thanks?|thank you|cool|great|good|nice|perfect|lgtm|please"
-    r"|continue|proceed|go|go ahead|do it|next|done|hi|hello|hey|no|stop)\b\W*){1,4}\Z",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,3 +186,54 @@ def _answers(exchange: Exchange) -> Iterator[tuple[str, int]]:
         if not _SAYS_NOTHING.match(answer[1]):
             quote = answer[1].strip()
             yield quote, text.index(quote, answer.start(1))
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_NAMED = lazy_pattern(
+    r"(?<![\w/:])[\w.~-]*[\w~]/(?![/\s])[\w./*-]*|(?<![\w/:])[\w.-]+/(?=[\s\"'`.,;:!?)\]}]|\Z)|`[^`\n]{2,60}`"
+    r"|\b[\w-]+\.(?:py|ts|tsx|js|go|rs|java|md|json|ya?ml|toml|lock|sql|env|sh|cfg|ini)\b|\.env\b"
+    r"|\b(?:git|npm|pnpm|yarn|pip|cargo|docker|kubectl|terraform|make|rm|sudo)\s+[\w-]+",
+)
+"""A path or a command."""
+_PART_OF_NAMED = lazy_pattern(
+    r"[/`]|\.(?:py|ts|js|go|rs|java|md|json|ya?ml|toml|lock|sql|env|sh|cfg|ini)"
+    r"|git|npm|yarn|pip|cargo|docker|kubectl|terraform|make|rm|sudo"
+)
+_NAMED_MARK = CHUNKS.mark_by(lambda chunk: _PART_OF_NAMED.search(chunk) is not None)
+"""What each of them contains, as a prefilter."""
+_FORBIDS = AnyCasePattern(
+    r"""\b(?:never|do\s?n['’]?t|do\ not|must\ not|mustn['’]t|may\ not|not\ allowed|forbidden|prohibited
+      |off[ -]limits
+      |avoid|only|hands\ off|read-?only|frozen|keep\ out|leave\b.{0,40}\balone|untouched|shall\ not
+      |no\ (?:edits?|changes?|touching)
+      |nie(?:mals)?|nicht|kein\w*|jamais|ne|pas|nunca|jamás|no|mai|non|não|nooit|niet|nigdy|nie|asla|sakın
+      |yasak\w*|dokunma\w*|değiştirme\w*
+      |aldrig|aldri|inte|ikke|jangan|dilarang|nikdy
+      |nesmí\w*|neměň\w*|älä|koskaan|soha|tilos|niciodată|nu|mai|kamwe|nikad\w*)\b
+      |никогда|нельзя|не\s|ніколи|заборон|не\ |đừng|không|cấm|मत|कभी|नहीं|لا\s|ممنوع|أبد
+      |هرگز|نباید|نکن|אל\s|לעולם|אסור|לא\s|μην|ποτέ
+      |απαγορ|ห้าม|อย่า|不要|不得|不可|禁止|别|勿|ないで|禁|하지\ ?마|금지|কখন""",
+    re.VERBOSE,
+)
+"""A prohibiting word in some thirty languages. False positives are harmless: only a quote is kept."""
+_PLAIN_BAN = lazy_pattern(
+    r"^[^\w\n]{0,8}(?:important|note|rule|warning)?\W{0,4}(?:please )?(?:never|do not|don['’]t|must not)\b"
+    r"[^\n]{3,230}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BAN = AnyCasePattern(r"\b(?:never|do\ not|don['’]t|must\ not)\b")
+_OTHER_LETTER = lazy_pattern(r"[^\W\d_a-zA-Z]")
+"""A letter that is not in the English alphabet; a dash or an arrow says nothing about the language."""
+_LINE = lazy_pattern(r"[^\n]+(?:(?<![.:;!?{}])[ \t]*\n[ \t]+(?![-*•+#\d])\S[^\n]*){0,3}")
+"""A line, with the indented lines that continue its sentence."""
+_PIECE = lazy_pattern(r"[^.!?。！？।]+(?:\.(?=\S)[^.!?。！？।]*)*[.!?。！？।]*")
+_ANSWERED = lazy_pattern(r'"="([^"\n]{3,240})"')
+"""An answer in the result of a tool by which an agent asks the user."""
+_REASON = lazy_pattern(r"\bthe user said:\s*(.{3,240})", re.DOTALL)
+"""The user's words in the result of a refused call."""
+_SAYS_NOTHING = lazy_pattern(
+    r"\W*(?:(?:yes|yeah|ok(?:ay)?|sure|thanks?|thank you|cool|great|good|nice|perfect|lgtm|please"
+    r"|continue|proceed|go|go ahead|do it|next|done|hi|hello|hey|no|stop)\b\W*){1,4}\Z",
+    re.IGNORECASE,
+)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 
-from clew.ledger.exchange import Ended, OpenCalls, Reading
+from clew.ledger.exchange import OpenCalls, Reading
 from clew.ledger.kinds import KNOWN_WORDS, Known, ValueKind, may_hold_values, values_in
+from clew.ledger.outcome import Ended
 from clew.ledger.passages import ASSISTANT, WHOLE, LineCursor, Place, Voice, passages
 from clew.message import Cite, Item, Part, Text
 

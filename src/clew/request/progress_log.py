@@ -18,10 +18,10 @@ from typing import Any
 
 from clew.errors import StoreDamaged
 from clew.ledger.artifacts import Artifact
-from clew.ledger.exchange import Ended
 from clew.ledger.goal import Goal
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import DECLINED, LATER, Closed, Loop, LoopKind
+from clew.ledger.outcome import Ended
 from clew.ledger.shell import CHANGES, Action
 from clew.log import PROGRESS
 from clew.log.protocol import StoredEvent

@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 from clew.ledger.agent_findings import STRONG, WEAK
 from clew.ledger.artifacts import Artifact
-from clew.ledger.goal import asks_nothing_new
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import OF_THE_USER, Loop, LoopKind
+from clew.ledger.non_requests import asks_nothing_new
 from clew.ledger.tool_actions import BY_NAME, ActionKind
 from clew.message import Cite, Item, Origin, Role, Trust
 from clew.message.patterns import lazy_pattern

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 
 from clew.ledger.artifacts import Artifact
-from clew.ledger.exchange import Ended
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Closed, Loop, LoopKind
+from clew.ledger.outcome import Ended
 from clew.ledger.tool_actions import BY_NAME, ActionKind
 from clew.message import Cite, Item, Origin, Role
 from clew.request.rehydration import invoked_skills

@@ -1,14 +1,18 @@
-"""The mandatory content of a digest, what a model is asked to write, and trust labels."""
+"""What passes between code and the model that writes the prose of a digest.
+
+Code asks with an ``Outline``: the messages that leave the view, what the digest says of them in any case, and
+the tokens for the prose. The model's answer comes back as ``Written``: claims, each with its sources.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, Digest
 from clew.compaction.plan.digest import ORDER
-from clew.message import Cite, Item, Message, Text, ToolResult, Trust
+from clew.message import Item
 
 
 def number_claims(claims: Iterable[Claim], digest_id: str) -> tuple[Claim, ...]:
@@ -43,33 +47,3 @@ class Written:
     """The ids of the messages the model was shown; if not all of the span, the digest is incomplete."""
     problems: tuple[str, ...] = ()
     """What went wrong, for people."""
-
-
-def trust_at(message: Message, cite: Cite) -> Trust | None:
-    """Return the label of a place; None if there is no such part.
-
-    Tool output has the tool's label. Only a person's words next to it have that person's.
-    """
-    if not 0 <= cite.part < len(message.parts):
-        return None
-    part = message.parts[cite.part]
-    if isinstance(part, ToolResult) and len(part.parts) > 1 and cite.end is not None:
-        start = 0
-        for inner in part.parts:
-            if isinstance(inner, Text):
-                end = start + len(inner.text)
-                if inner.trust >= Trust.USER and start <= cite.start and cite.end <= end:
-                    return inner.trust
-                start = end + 1
-    return part.trust
-
-
-def label_of(claim: Claim, original: Callable[[str], Message | None]) -> Trust:
-    """Return the label of a claim: its own, or a lower one of the sources that can be looked up."""
-    labels = [claim.trust]
-    for cite in claim.sources:
-        message = original(cite.message)
-        trust = trust_at(message, cite) if message is not None else None
-        if trust is not None:
-            labels.append(trust)
-    return min(labels)

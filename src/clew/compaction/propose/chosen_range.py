@@ -7,13 +7,13 @@ into which an earlier one is folded; any other range is shortened in place.
 from __future__ import annotations
 
 from clew.compaction.plan import Rung, Shrink
-from clew.compaction.propose.cut_search import page_of
 from clew.compaction.propose.digest_builder import DigestBuilder
 from clew.compaction.propose.digest_content import CHANGES_SHARE
 from clew.compaction.propose.digest_input import MandatoryLimits
+from clew.compaction.propose.protected_places import context_for
 from clew.compaction.propose.prune import prune_repeated
 from clew.compaction.propose.scene import Scene
-from clew.compaction.propose.stubs import shorten
+from clew.compaction.propose.shrink import shorten
 from clew.compaction.propose.tail import faded_part, part_level
 from clew.errors import NothingToGain
 
@@ -36,8 +36,8 @@ def range_digest(scene: Scene, stop: int) -> tuple[DigestBuilder, int]:
 def faded_range(scene: Scene, start: int, stop: int) -> list[Shrink]:
     """Return the shrinks that prune and fade the messages between two indices."""
     # There is no digest to state rules and open work, so their places stay readable in the excerpts.
-    page = page_of(scene, held=True)
-    shrinks = prune_repeated(page, start, stop)
+    context = context_for(scene, protect=True)
+    shrinks = prune_repeated(context, start, stop)
     pruned = {shrink.id for shrink in shrinks}
     count = scene.task.counter.count_part
     for i in range(start, stop):
@@ -45,5 +45,5 @@ def faded_range(scene: Scene, start: int, stop: int) -> list[Shrink]:
         if scene.view[i].id not in pruned:
             tokens = sum(faded_part(message, part, count(part)) for part in message.parts)
             most_per_part = part_level(message, tokens, count)
-            shrinks += shorten(page, (i,), most_per_part, Rung.PRUNE)
+            shrinks += shorten(context, (i,), most_per_part, Rung.PRUNE)
     return shrinks

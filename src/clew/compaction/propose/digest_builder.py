@@ -10,7 +10,8 @@ from clew.compaction.ledger_claims import DELETED, MandatoryContent
 from clew.compaction.plan import Claim, ClaimKind, Digest, Shrink, Topic
 from clew.compaction.plan.digest import checksum
 from clew.compaction.plan.render import digest_message
-from clew.compaction.propose.brief import Outline, Written, label_of, number_claims
+from clew.compaction.propose.brief import Outline, Written, number_claims
+from clew.compaction.propose.citations import label_of
 from clew.compaction.propose.digest_content import STORY, DigestContent, by_turn, place
 from clew.compaction.propose.digest_input import DigestInput, MandatoryLimits, last_words
 from clew.compaction.propose.scene import Scene

@@ -9,15 +9,17 @@ from posixpath import commonprefix
 
 from clew.compaction.ledger_claims import is_restated
 from clew.compaction.plan import Claim, ClaimKind, Topic
-from clew.compaction.propose.brief import Written, label_of, trust_at
+from clew.compaction.propose.brief import Written
+from clew.compaction.propose.citations import label_of, trust_at
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, DigestInput
 from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.file_text import OPENING, FilePassage, repeats
 from clew.compaction.propose.file_text import claims as text_claims
 from clew.compaction.propose.focus import FOCUS_SHARE
+from clew.compaction.propose.last_edits import last_edits
 from clew.compaction.propose.pointed_to import orders_in, said_next
 from clew.compaction.propose.scene import Scene
-from clew.compaction.propose.story import LEVELS, Story, in_order, last_edits
+from clew.compaction.propose.story import LEVELS, Story, in_order
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
 from clew.compaction.propose.value_index import leaving, value_index
 from clew.ledger.kinds import WORD
@@ -138,7 +140,7 @@ class DigestContent:
         files, turn = task.ledger.artifacts.files, matter.span[max(0, scene.loop - scene.first) :]
         self._tasks = [
             *orders_in(asked, files, turn, matter.gone, scene.source),
-            *said_next(asked, files, matter.gone, scene.source),
+            *said_next(asked, files, matter.gone, scene.source, scene.room * CHARACTERS_PER_TOKEN),
         ]
         self._edits = list(last_edits(task.ledger.artifacts.changed, matter.gone, scene.source))
         self._for_text = task.keep.for_text

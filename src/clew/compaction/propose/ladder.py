@@ -14,7 +14,8 @@ from clew.compaction.plan import Condense, Digest, Freed, Plan, Rung, Shrink
 from clew.compaction.plan.plan import gc_paused
 from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.chosen_range import faded_range, range_digest
-from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room, page_of
+from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room
+from clew.compaction.propose.protected_places import context_for
 from clew.compaction.propose.prune import (
     OVERSIZED_TOKENS,
     prune,
@@ -23,8 +24,9 @@ from clew.compaction.propose.prune import (
     prune_repeated_outputs,
 )
 from clew.compaction.propose.scene import Scene
+from clew.compaction.propose.shrink import shorten, with_true_pointers
+from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.steps import WORTH_OF_PROSE
-from clew.compaction.propose.stubs import Page, shorten, with_true_pointers
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN, between, water_level
 from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded
@@ -97,21 +99,21 @@ def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
     The last messages, those that the model has not answered and those to be kept verbatim are left alone.
     """
     stop = _prunable(scene)
-    page = page_of(scene, held=True)
+    context = context_for(scene, protect=True)
     recent = len(scene.view) - scene.stop
     start = max(scene.floor, scene.stop - PRUNED_BEFORE * recent)  # a digest covers what is before
-    pruned = prune_repeated(page, start, stop, scene.verbatim)
+    pruned = prune_repeated(context, start, stop, scene.verbatim)
     known = {shrink.id for shrink in pruned}
-    pruned += [shrink for shrink in _repeated_in_short_view(scene, page) if shrink.id not in known]
+    pruned += [shrink for shrink in _repeated_in_short_view(scene, context) if shrink.id not in known]
     known = {shrink.id for shrink in pruned}
-    pruned += [one for one in prune_cycles(page, start, scene.verbatim) if one.id not in known]
-    pruned += _shortened_summary(scene, page)
+    pruned += [one for one in prune_cycles(context, start, scene.verbatim) if one.id not in known]
+    pruned += _shortened_summary(scene, context)
     keep = replace(scene.task.keep, for_prose=for_prose, for_text=_room_for_text(scene))
     task = scene.task.with_keep(keep, scene.sizes_now)
-    return Scene(task, pruned=pruned, held=page.held, shared=scene.shared)
+    return Scene(task, pruned=pruned, protected=context.protected, shared=scene.shared)
 
 
-def _repeated_in_short_view(scene: Scene, page: Page) -> list[Shrink]:
+def _repeated_in_short_view(scene: Scene, context: ShrinkContext) -> list[Shrink]:
     """Prune large outputs of a short view that later ones repeat, which would be cut by size otherwise.
 
     In a longer view, older messages make room for the last ones.
@@ -119,7 +121,7 @@ def _repeated_in_short_view(scene: Scene, page: Page) -> list[Shrink]:
     if len(scene.view) - scene.floor > SHORT_VIEW * scene.task.keep.messages:
         return []
     stop = min(scene.unread, scene.verbatim)
-    return prune_repeated_outputs(page, scene.floor, stop, int(scene.room * LARGE_SHARE))
+    return prune_repeated_outputs(context, scene.floor, stop, int(scene.room * LARGE_SHARE))
 
 
 def _room_for_text(scene: Scene) -> int:
@@ -138,12 +140,12 @@ def _room_for_text(scene: Scene) -> int:
     return min(sum(fitting) // CHARACTERS_PER_TOKEN, most)
 
 
-def _shortened_summary(scene: Scene, page: Page) -> list[Shrink]:
+def _shortened_summary(scene: Scene, context: ShrinkContext) -> list[Shrink]:
     """Return what shortens the summary of another tool to its share of the room; nothing if it fits."""
     summary, share = scene.task.tool_summary, scene.task.keep.summary_share
     if scene.first == summary.stop or not share:
         return []
-    return shorten(page, summary, int(scene.room * share * SHORTENED_SHARE) // len(summary))
+    return shorten(context, summary, int(scene.room * share * SHORTENED_SHARE) // len(summary))
 
 
 def _prunable(scene: Scene) -> int:
@@ -162,10 +164,10 @@ def _of_range(scene: Scene, start: int, stop: int, written: Written | None) -> P
 
 def _with_digest(scene: Scene, cut: Cut, written: Written | None) -> Plan:
     """Condense the messages before the cut."""
-    if cut.assembly is None:
+    if cut.builder is None:
         return _plan(scene, scene.with_pruned(cut.shrinks, scene.first))
-    cut.assembly.state_hidden(scene.with_pruned(cut.shrinks, cut.stop))
-    digest, tokens = cut.assembly.fullest(cut.digest_room, written)
+    cut.builder.state_hidden(scene.with_pruned(cut.shrinks, cut.stop))
+    digest, tokens = cut.builder.fullest(cut.digest_room, written)
     spare = scene.room - cut.tokens - tokens
     if written is None and not scene.drop_thinking and spare > scene.room * SPARE_SHARE:
         longer = _with_longer_tail(scene, cut.tokens + spare)
@@ -201,7 +203,7 @@ def outline(task: CompactionTask) -> Outline | None:
     if _prune_only(scene) is not None:
         return None
     _, cut = _find_cut(scene, for_prose=True)
-    return cut.assembly.outline(cut.digest_room) if cut.assembly else None
+    return cut.builder.outline(cut.digest_room) if cut.builder else None
 
 
 # Without a digest ------------------------------------------------------------------------------------
@@ -225,11 +227,11 @@ def _prune_only(scene: Scene) -> list[Shrink] | None:
     giants = [i for i in range(scene.stop, len(scene.view)) if scene.sizes[i] > most]
     if _may_free(scene) + sum(scene.sizes[i] for i in giants) < excess:
         return None
-    page = page_of(scene, held=True)
-    shrinks = _pruning(scene, page)
+    context = context_for(scene, protect=True)
+    shrinks = _pruning(scene, context)
     for some in ([i for i in giants if i < scene.unread], [i for i in giants if i >= scene.unread]):
         if some and scene.tokens_with(shrinks) > target:
-            shrinks += shorten(page, some, most, Rung.PRUNE)
+            shrinks += shorten(context, some, most, Rung.PRUNE)
     return shrinks if scene.tokens_with(shrinks) <= target else None
 
 
@@ -240,10 +242,12 @@ def _shortened_results(scene: Scene) -> list[Shrink]:
     sizes = [count(part) for i in new for part in scene.view[i].message.parts if isinstance(part, ToolResult)]
     level = water_level(sizes, sum(sizes) - (scene.before - target))
     places = [i for i in new if any(scene.view[i].message.results)]
-    page = page_of(scene, held=True)
-    shrinks = shorten(page, places, level, Rung.PRUNE)
+    context = context_for(scene, protect=True)
+    shrinks = shorten(context, places, level, Rung.PRUNE)
     spare = target - scene.tokens_with(shrinks)
-    longer = shorten(page, places, level + spare, Rung.PRUNE) if spare > 0 else []  # excerpts end up smaller
+    longer = (
+        shorten(context, places, level + spare, Rung.PRUNE) if spare > 0 else []
+    )  # excerpts end up smaller
     best = longer if longer and scene.tokens_with(longer) <= target else shrinks
     return best if scene.tokens_with(best) <= target else []
 
@@ -258,7 +262,7 @@ def pruned_size(task: CompactionTask) -> tuple[int, int] | None:
     scene = Scene(task)
     if scene.before <= task.target_tokens or scene.room <= 0:
         return None
-    shrinks = _pruning(scene, page_of(scene, held=True))
+    shrinks = _pruning(scene, context_for(scene, protect=True))
     if scene.tokens_with(shrinks) > task.target_tokens:
         shrinks = _without_digest(task) or shrinks
     if not shrinks:
@@ -278,11 +282,11 @@ def _without_digest(task: CompactionTask) -> list[Shrink]:
     return shrinks if plan and len(shrinks) == len(plan.operations) else []
 
 
-def _pruning(scene: Scene, page: Page) -> list[Shrink]:
+def _pruning(scene: Scene, context: ShrinkContext) -> list[Shrink]:
     """Prune old messages as far as needed, then repetitions among recent ones."""
-    shrinks = prune(page, scene.stop, scene.before - scene.task.target_tokens)
+    shrinks = prune(context, scene.stop, scene.before - scene.task.target_tokens)
     if scene.tokens_with(shrinks) > scene.task.target_tokens and _prunable(scene) > scene.stop:
-        shrinks += prune_repeated(page, scene.stop, _prunable(scene), scene.verbatim)
+        shrinks += prune_repeated(context, scene.stop, _prunable(scene), scene.verbatim)
     return shrinks
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from itertools import islice
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.digest import ORDERS_OPENING
+from clew.compaction.propose.citations import Find, answer_to
 from clew.compaction.propose.edits import edits
 from clew.compaction.propose.excerpt import NUMBERED_LINE
 from clew.compaction.propose.guides import is_guide, lists_tasks, may_guide, order_steps
-from clew.compaction.propose.story import Find, answer_to
 from clew.ledger.artifacts import Artifact
 from clew.message import Cite, Item, ToolCall, Trust, words
 
@@ -21,10 +20,12 @@ SOON = 60
 """Messages after such a request in which the file that it means is read. Both chosen by hand."""
 LONGEST_ORDERS = 1_000
 """Characters quoted of the orders in one file or skill; chosen by hand."""
+LIST_SHARE = 0.05
+"""Share of the room in which all unchecked items of a list are quoted with all that they say; otherwise..."""
 MOST_ITEMS, LONGEST_ITEM = 2, 900
-"""Unchecked items quoted of a list with all that they say, and the characters of each..."""
+"""...so many are, and the characters of each..."""
 MOST_FIRST_LINES, LONGEST_FIRST_LINE = 12, 240
-"""...and those after them, of which the first line is quoted. All four chosen by hand."""
+"""...and of those after them the first line is quoted. All chosen by hand."""
 _UNCHECKED = ("- [ ] ", "* [ ] ", "+ [ ] ")
 _CHECKED = re.compile(r"[-*+] \[[xX]\] ")
 _TITLE = re.compile(r"(?<=^# )\S.*$|(?<=<skill-context name=\").+?(?=\")", re.MULTILINE)
@@ -60,15 +61,17 @@ _NEXT = (
 
 
 def said_next(
-    asked: Sequence[Claim], files: Sequence[Artifact], gone: Collection[str], find: Find
+    asked: Sequence[Claim], files: Sequence[Artifact], gone: Collection[str], find: Find, room: int = 0
 ) -> Iterator[Claim]:
     """Yield what files that requests point to say is next, as data of these files.
+
+    ``room`` are the characters of the view.
 
     A list of tasks is quoted by its unchecked items; any other text by its section on what is next, or by
     its headings if the request says to follow it.
     """
     texts = "\n".join(claim.text for claim in asked)
-    items = list(unchecked_items(asked, files, gone, find))
+    items = list(unchecked_items(asked, files, gone, find, room))
     yield from items
     listed = {claim.sources[0] for claim in items}
     found = 0
@@ -88,7 +91,7 @@ def said_next(
 
 
 def unchecked_items(
-    asked: Sequence[Claim], files: Sequence[Artifact], gone: Collection[str], find: Find
+    asked: Sequence[Claim], files: Sequence[Artifact], gone: Collection[str], find: Find, room: int
 ) -> Iterator[Claim]:
     """Yield the unchecked items of lists of tasks: they say what the work is.
 
@@ -100,7 +103,7 @@ def unchecked_items(
     began = asked[0].sources[0].number if asked else 0
     found = False
     for artifact in files:
-        name = artifact.name.rpartition("/")[2]
+        name = artifact.name.replace("\\", "/").rpartition("/")[2]
         is_named = name in texts
         is_new = not found and began < artifact.first.number <= began + SOON
         if not _TEXT_FILE.search(name) or not (is_named or is_new):
@@ -111,26 +114,30 @@ def unchecked_items(
         found = found or not is_named
         sources = (Cite(artifact.first.message, artifact.first.part), place[0])
         done = _checked_off(artifact.last_change, find)
-        for quoted in _quoted_items(place[1], done):
+        for quoted in _quoted_items(place[1], done, int(room * LIST_SHARE)):
             yield Claim("", ClaimKind.ARTIFACT, f"{name}\n{quoted}", sources, Trust.UNTRUSTED)
 
 
-def _quoted_items(text: str, done: Collection[str]) -> Iterator[str]:
-    """Yield the first unchecked items of a list, and then the first lines of more of them as one text."""
+def _quoted_items(text: str, done: Collection[str], room: int) -> Iterator[str]:
+    """Yield the unchecked items of a list; if they are too long, a few and the first lines of more."""
     lines = [NUMBERED_LINE.sub("", line) for line in text.split("\n")]
-    items = (item for item in _unchecked(lines) if item.split("\n")[0] not in done)
-    for item in islice(items, MOST_ITEMS):
+    whole = [item for item in _unchecked(lines, room) if item.split("\n")[0] not in done]
+    if sum(map(len, whole)) <= room:
+        yield from whole
+        return
+    items = [item for item in _unchecked(lines, LONGEST_ITEM) if item.split("\n")[0] not in done]
+    for item in items[:MOST_ITEMS]:
         yield _cut(item, LONGEST_ITEM)
-    rest = [_cut(item.split("\n")[0], LONGEST_FIRST_LINE) for item in islice(items, MOST_FIRST_LINES)]
-    if rest:
-        yield "\n".join(rest)
+    more = items[MOST_ITEMS : MOST_ITEMS + MOST_FIRST_LINES]
+    if more:
+        yield "\n".join(_cut(item.split("\n")[0], LONGEST_FIRST_LINE) for item in more)
 
 
-def _unchecked(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the unchecked items of a list, each with the indented lines below it."""
+def _unchecked(lines: Sequence[str], longest: int) -> Iterator[str]:
+    """Yield the unchecked items of a list, each with the indented lines below it as far as they fit."""
     item: list[str] = []
     for line in [*lines, ""]:
-        if item and line.startswith((" ", "\t")) and len("\n".join(item)) + len(line) < LONGEST_ITEM:
+        if item and line.startswith((" ", "\t")) and len("\n".join(item)) + len(line) < longest:
             item.append(line.rstrip())
             continue
         if item:

@@ -26,6 +26,16 @@ from clew.compaction.propose.prune_calls import (
 )
 from clew.compaction.propose.prune_edited import replaced_lines, unchanged_lines
 from clew.compaction.propose.prune_prose import acknowledgements, replaced_plans
+from clew.compaction.propose.shrink import (
+    REMINDER,
+    REMINDER_END,
+    REPEATED,
+    ShrinkCollector,
+    excerpted,
+    pointer,
+    without_remark,
+)
+from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.steps import (
     WORTH_A_POINTER,
     WORTH_A_STUB,
@@ -37,16 +47,6 @@ from clew.compaction.propose.steps import (
     long_results,
     steps_of,
 )
-from clew.compaction.propose.stubs import (
-    REMINDER,
-    REMINDER_END,
-    REPEATED,
-    Page,
-    Stubs,
-    excerpted,
-    pointer,
-    without_remark,
-)
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Origin, Place, Role, Text, ToolResult, words
 from clew.message.patterns import LINE_NUMBER
@@ -57,7 +57,7 @@ LEAST_SHARED = 0.3
 """Share of a read's lines that a later read of the same part of a file has at least; chosen by hand."""
 LEAST_OF_EARLIER = 0.5
 """Share of an earlier output that the same call returns again if no file changed in between; otherwise it was
-truncated, or returned another page. Chosen by hand."""
+truncated, or returned another context. Chosen by hand."""
 OVERSIZED_TOKENS = 4_000
 """About the 97th percentile of tool results in real coding sessions; larger ones are excerpted."""
 EXCERPT_TOKENS = 1_000
@@ -66,36 +66,36 @@ LOG_TOKENS = 300
 LONGEST_NAME = 80
 
 
-Rule: TypeAlias = Callable[[Page, Sequence[Step]], Iterator[Stub]]
+Rule: TypeAlias = Callable[[ShrinkContext, Sequence[Step]], Iterator[Stub]]
 
 
-def _cycles(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _cycles(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find outputs in which the same lines repeat again and again, or with colours."""
     for step in long_results(steps):
-        if page.may_free(step.result, WORTH_A_STUB):
-            yield from _folded(page, step.result, step.text)
+        if context.may_free(step.result, WORTH_A_STUB):
+            yield from _folded(context, step.result, step.text)
 
 
-def _folded(page: Page, place: Place, text: str) -> Iterator[Stub]:
-    shorter, _ = page.folded(text, page.spans(place))
+def _folded(context: ShrinkContext, place: Place, text: str) -> Iterator[Stub]:
+    shorter, _ = context.folded(text, context.protected_spans(place))
     if shorter is not text:
         yield Stub(place, shorter, "the same lines again and again")
 
 
-def _said_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _said_again(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find outputs that a later one repeats exactly, then those of calls that were made again later.
 
     What a pointer leads to stays: another output that is outdated may be the only one with its text.
     """
-    outdated = {stub.place: stub for stub in _asked_again(page, steps)}
-    for stub in _repeated(page, steps):
+    outdated = {stub.place: stub for stub in _asked_again(context, steps)}
+    for stub in _repeated(context, steps):
         if stub.place not in outdated and stub.instead is not None:
             outdated.pop(stub.instead, None)
             yield stub
     yield from outdated.values()
 
 
-def _repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _repeated(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find outputs that a later one repeats exactly."""
     long = [step for step in steps if len(step.text) >= WORTH_A_POINTER]
     last = {step.text: step for step in long}
@@ -105,13 +105,13 @@ def _repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
             yield Stub(step.result, pointer(later.name), f"{REPEATED}{later.name}", later.result)
 
 
-def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _asked_again(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find outputs of a call that was made again later: the later output is the current one.
 
     Not if the same call means something else: a step through pages, or a run before and after a change. Nor
     if the later output is no better: the call failed, or returned nothing or a part of what it did before.
     """
-    long = [step for step in long_results(steps) if page.may_free(step.result, WORTH_A_STUB)]
+    long = [step for step in long_results(steps) if context.may_free(step.result, WORTH_A_STUB)]
     tools = {step.asked.name for step in long}
     calls: dict[str, list[Step]] = {}
     for step in steps:
@@ -128,10 +128,10 @@ def _asked_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         if (
             later is not None
             and later.text != step.text
-            and not (step.action.kind is ActionKind.SHELL and _is_experiment(page, step, later, changes))
+            and not (step.action.kind is ActionKind.SHELL and _is_experiment(context, step, later, changes))
         ):
             text = f"[outdated: the same call was made again in {later.name}; kept as {step.name}]"
-            if verdict := page.telling(step.text).verdict:
+            if verdict := context.excerpt_source(step.text).verdict:
                 text = f"{verdict}\n{text}"
             yield Stub(step.result, text, f"asked again in {later.name}", later.result)
 
@@ -153,18 +153,18 @@ def _changed_between(step: Step, later: Step, changes: Sequence[Place]) -> bool:
 
 _ASKED_AGAIN = frozenset((ActionKind.READ, ActionKind.SEARCH, ActionKind.FETCH, ActionKind.SHELL))
 """What a call does whose result depends on its arguments and on the files alone. Of other tools that is not
-known: the same ``page_down`` shows another page."""
+known: the same ``page_down`` shows another context."""
 _CHANGES_FILES = frozenset((ActionKind.WRITE, ActionKind.EDIT, ActionKind.PATCH, ActionKind.DELETE))
 
 
-def _is_experiment(page: Page, step: Step, later: Step, changes: Sequence[Place]) -> bool:
+def _is_experiment(context: ShrinkContext, step: Step, later: Step, changes: Sequence[Place]) -> bool:
     """Whether files changed between two runs with different outcomes; not if both passed."""
-    return _changed_between(step, later, changes) and not (_passed(page, step) and _passed(page, later))
+    return _changed_between(step, later, changes) and not (_passed(context, step) and _passed(context, later))
 
 
-def _passed(page: Page, step: Step) -> bool:
+def _passed(context: ShrinkContext, step: Step) -> bool:
     """Whether a run says that it passed."""
-    told = page.telling(step.text)
+    told = context.excerpt_source(step.text)
     return step.succeeded and bool(told.verdict) and not told.has_failed
 
 
@@ -196,22 +196,22 @@ MOST_AROUND = 8
 """Lines that a tool puts around the text of a file, at most; chosen by hand."""
 
 
-def _read_again(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _read_again(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find reads of a file that was read whole later."""
-    return (stub for stub in _outdated_reads(page, steps) if _READ_AGAIN in stub.reason)
+    return (stub for stub in _outdated_reads(context, steps) if _READ_AGAIN in stub.reason)
 
 
-def _changed_since(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _changed_since(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find reads of a file that was changed later: what the change left alone may be shown nowhere else."""
-    return (stub for stub in _outdated_reads(page, steps) if _READ_AGAIN not in stub.reason)
+    return (stub for stub in _outdated_reads(context, steps) if _READ_AGAIN not in stub.reason)
 
 
 _READ_AGAIN = "read again in"
 
 
-def _outdated_reads(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _outdated_reads(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find reads of a file that was read whole or changed later."""
-    if not any(page.may_free(step.result, WORTH_A_STUB) for step in steps):
+    if not any(context.may_free(step.result, WORTH_A_STUB) for step in steps):
         return
     again: dict[str, Step] = {}
     changes: dict[str, tuple[str, Place]] = {}
@@ -234,7 +234,7 @@ def _outdated_reads(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     yield from reversed(found)
 
 
-def _nearly_repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _nearly_repeated(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find outputs that a later one contains except for a few lines, and keep those lines."""
     candidates = list(long_results(steps))
     found = list(near_duplicates([step.text for step in candidates]))
@@ -245,23 +245,23 @@ def _nearly_repeated(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         yield Stub(step.result, text, f"nearly repeated in {later.name}", later.result)
 
 
-def _differ_little(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _differ_little(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find outputs that a later one contains except for very few lines; reads have rules of their own."""
     outputs = [step for step in steps if not step.files[0] and not NUMBERED_LINE.match(step.text)]
     sizes = {step.result: len(step.text) for step in outputs}
-    for stub in _nearly_repeated(page, outputs):
+    for stub in _nearly_repeated(context, outputs):
         if len(stub.text) <= FEW_OWN * sizes[stub.place]:
             yield stub
 
 
-def _old_plans(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _old_plans(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find plans that a later plan replaces; each call's arguments hold the whole list."""
     plans = [step for step in steps if step.action.kind is ActionKind.TODO and step.succeeded]
     last = {step.asked.name: step for step in plans}
     for step in plans:
         later = last[step.asked.name]
         if later is not step:
-            name = page.view[later.call.message].id
+            name = context.view[later.call.message].id
             note = json.dumps({"outdated": f"replaced by the plan in {name}"})
             yield Stub(step.call, note, f"replaced by the plan in {name}", later.call)
 
@@ -275,7 +275,7 @@ _LOG_SHARE = 0.6
 _SAMPLED_LINES = 40
 
 
-def _raw_logs(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _raw_logs(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find logs: long outputs most of whose lines begin with a time, a level or a progress step."""
     for step in steps:
         if len(step.text) < LOG_CHARACTERS:
@@ -283,24 +283,24 @@ def _raw_logs(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         lines = step.text.split("\n")
         sample = lines[:: max(1, len(lines) // _SAMPLED_LINES)]
         if sum(_LOG_LINE.match(line) is not None for line in sample) >= _LOG_SHARE * len(sample):
-            yield Stub(step.result, excerpted(page, step.result, LOG_TOKENS), "a log, shown in excerpt")
+            yield Stub(step.result, excerpted(context, step.result, LOG_TOKENS), "a log, shown in excerpt")
 
 
-def _oversized(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _oversized(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find outputs too large to keep whole."""
     for step in steps:
-        if page.counter.count_part(step.told) >= OVERSIZED_TOKENS:
-            text = excerpted(page, step.result, EXCERPT_TOKENS)
+        if context.counter.count_part(step.told) >= OVERSIZED_TOKENS:
+            text = excerpted(context, step.result, EXCERPT_TOKENS)
             yield Stub(step.result, text, "a large output, shown in excerpt")
 
 
-def _prose(page: Page, start: int = 0) -> Iterator[Stub]:
+def _prose(context: ShrinkContext, start: int = 0) -> Iterator[Stub]:
     """Find acknowledgements of the agent, and plans in prose that a later one replaces, from an index on."""
-    for found in chain(acknowledgements(page.view, start), replaced_plans(page.view, start)):
+    for found in chain(acknowledgements(context.view, start), replaced_plans(context.view, start)):
         yield Stub(*found)
 
 
-def _reminders(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def _reminders(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find what a harness adds to a result and adds to a later one, too."""
     seen: set[str] = set()
     found: list[Stub] = []
@@ -334,74 +334,77 @@ def _short(path: str) -> str:
     return path if len(path) <= LONGEST_NAME else f"…{path[-LONGEST_NAME:]}"
 
 
-def prune(page: Page, stop: int, excess_tokens: int) -> list[Shrink]:
+def prune(context: ShrinkContext, stop: int, excess_tokens: int) -> list[Shrink]:
     """Propose smaller forms of messages before index ``stop`` until this many tokens are freed."""
-    stubs = Stubs(page)
-    steps = steps_of(page.view)
+    collector = ShrinkCollector(context)
+    steps = steps_of(context.view)
     old = [step for step in steps if step.result.message < stop]
     freed = 0
     every = chain(
-        *(rule(page, steps) for rule in RULES),
-        _prose(page),
-        _changed_since(page, steps),
-        *(rule(page, old) for rule in ALONE),
+        *(rule(context, steps) for rule in RULES),
+        _prose(context),
+        _changed_since(context, steps),
+        *(rule(context, old) for rule in ALONE),
     )
     for stub in every:
         # Counts are rounded per message, so up to one token per message may be missing.
-        if freed >= excess_tokens + len(stubs):
+        if freed >= excess_tokens + len(collector):
             break
         if stub.place.message < stop:
-            freed += _take(stubs, page, stub)
-    return stubs.shrinks()
+            freed += _add(collector, context, stub)
+    return collector.shrinks()
 
 
-def prune_repeated(page: Page, start: int, stop: int, last: int | None = None) -> list[Shrink]:
+def prune_repeated(context: ShrinkContext, start: int, stop: int, last: int | None = None) -> list[Shrink]:
     """Propose stubs for all that is repeated or replaced later, in messages between two indices.
 
     Results that show again what their call wrote are replaced up to the index ``last``, if given.
     """
-    stubs = Stubs(page)
-    steps = steps_of(page.view, start)
-    rules = (rule(page, steps) for rule in IN_RECENT)
-    edited = (unchanged_lines(page, steps), replaced_lines(page, steps))
-    for stub in chain(*rules, _prose(page, start), repeated_arguments(page, steps), *edited):
+    collector = ShrinkCollector(context)
+    steps = steps_of(context.view, start)
+    rules = (rule(context, steps) for rule in IN_RECENT)
+    edited = (unchanged_lines(context, steps), replaced_lines(context, steps))
+    for stub in chain(*rules, _prose(context, start), repeated_arguments(context, steps), *edited):
         if start <= stub.place.message < stop:
-            _take(stubs, page, stub)
-    for stub in chain(echoes(page, steps), _reminders(page, steps)):
+            _add(collector, context, stub)
+    for stub in chain(echoes(context, steps), _reminders(context, steps)):
         if start <= stub.place.message < (stop if last is None else last):
-            _take(stubs, page, stub)
+            _add(collector, context, stub)
     for stub in _remarks(steps):
         if start <= stub.place.message < (stop if last is None else last):
-            stubs.take(stub.place, stub.text, stub.reason)
-    return stubs.shrinks()
+            collector.add(stub.place, stub.text, stub.reason)
+    return collector.shrinks()
 
 
-def prune_repeated_outputs(page: Page, start: int, stop: int, least_tokens: int) -> list[Shrink]:
+def prune_repeated_outputs(context: ShrinkContext, start: int, stop: int, least_tokens: int) -> list[Shrink]:
     """Propose stubs for large outputs that a later one repeats, but for few lines, between two indices."""
-    stubs = Stubs(page)
-    steps = steps_of(page.view, start)
-    for stub in chain(_repeated(page, steps), _differ_little(page, steps)):
-        if stub.place.message < stop and page.counter.count_part(page.shown(stub.place)) >= least_tokens:
-            _take(stubs, page, stub)
-    return stubs.shrinks()
+    collector = ShrinkCollector(context)
+    steps = steps_of(context.view, start)
+    for stub in chain(_repeated(context, steps), _differ_little(context, steps)):
+        if (
+            stub.place.message < stop
+            and context.counter.count_part(context.shown_part(stub.place)) >= least_tokens
+        ):
+            _add(collector, context, stub)
+    return collector.shrinks()
 
 
-def prune_cycles(page: Page, start: int, stop: int) -> list[Shrink]:
+def prune_cycles(context: ShrinkContext, start: int, stop: int) -> list[Shrink]:
     """Propose a smaller form for output in which the same lines repeat, in messages between two indices."""
-    stubs = Stubs(page)
+    collector = ShrinkCollector(context)
     for i in range(start, stop):
-        message = page.view[i].message
-        if not page.may_free(Place(i, 0), WORTH_A_STUB) or message.role is Role.ASSISTANT:
+        message = context.view[i].message
+        if not context.may_free(Place(i, 0), WORTH_A_STUB) or message.role is Role.ASSISTANT:
             continue
         for j, part in enumerate(message.parts):
             if isinstance(part, ToolResult) or (
                 isinstance(part, Text) and message.origin is not Origin.SPOKEN
             ):
-                for stub in _folded(page, Place(i, j), words(part)):
-                    _take(stubs, page, stub)
-    return stubs.shrinks()
+                for stub in _folded(context, Place(i, j), words(part)):
+                    _add(collector, context, stub)
+    return collector.shrinks()
 
 
-def _take(stubs: Stubs, page: Page, stub: Stub) -> int:
-    worth = WORTH_OF_PROSE if isinstance(page.shown(stub.place), Text) else WORTH_TOKENS
-    return stubs.take(stub.place, stub.text, stub.reason, worth, stub.instead)
+def _add(collector: ShrinkCollector, context: ShrinkContext, stub: Stub) -> int:
+    worth = WORTH_OF_PROSE if isinstance(context.shown_part(stub.place), Text) else WORTH_TOKENS
+    return collector.add(stub.place, stub.text, stub.reason, worth, stub.instead)

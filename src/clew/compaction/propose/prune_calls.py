@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from clew.compaction.propose.edits import edits
 from clew.compaction.propose.excerpt import NUMBERED_LINE
+from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.steps import (
     WORTH_A_POINTER,
     WORTH_A_STUB,
@@ -19,13 +20,12 @@ from clew.compaction.propose.steps import (
     long_results,
     with_long_argument,
 )
-from clew.compaction.propose.stubs import Page
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Role, Text
 from clew.message.parts import json_strings
 
 
-def rewritten(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def rewritten(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find calls that write a whole file which a later call writes or reads whole."""
     if not with_long_argument(steps, WORTH_A_POINTER):
         return
@@ -37,17 +37,17 @@ def rewritten(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         read, changed = step.files
         path = changed[0] if step.action.kind is ActionKind.WRITE and len(changed) == 1 else ""
         if path in current:
-            found += _without_content(page, step, current[path])
+            found += _without_content(context, step, current[path])
         if path:
-            current[path] = f"written again in {page.view[step.call.message].id}"
+            current[path] = f"written again in {context.view[step.call.message].id}"
         elif read and not changed and is_whole(step):
             current[read] = f"read in {step.name}"
     yield from reversed(found)
 
 
-def _without_content(page: Page, step: Step, later: str) -> Iterator[Stub]:
+def _without_content(context: ShrinkContext, step: Step, later: str) -> Iterator[Stub]:
     """Yield a call that writes a file without the file's text."""
-    given, name = step.asked.arguments, page.view[step.call.message].id
+    given, name = step.asked.arguments, context.view[step.call.message].id
     if not isinstance(given, dict):
         return
     long = [key for key, text in given.items() if isinstance(text, str) and len(text) >= WORTH_A_POINTER]
@@ -67,9 +67,9 @@ def _inserted(step: Step) -> set[str]:
     return {line.strip() for text in added for line in text.split("\n")} - {""}
 
 
-def failed_edits(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def failed_edits(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find edits that failed and were mostly made later."""
-    long = (step for step in steps if page.may_free(step.call, WORTH_A_STUB))
+    long = (step for step in steps if context.may_free(step.call, WORTH_A_STUB))
     if not any(step.action.kind in _EDITS and not step.succeeded for step in long):
         return
     changed: dict[str, str] = {}
@@ -85,7 +85,7 @@ def failed_edits(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         wanted = _inserted(step) if path in changed else set()
         if wanted and len(wanted & inserted[path]) >= DONE_SHARE * len(wanted):
             later = changed[path]
-            name = page.view[step.call.message].id
+            name = context.view[step.call.message].id
             note = {
                 "file": path,
                 "outdated": f"this edit failed; the file was changed in {later}; kept as {name}",
@@ -108,7 +108,7 @@ _ACKNOWLEDGE = frozenset(
 )
 
 
-def acknowledged(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def acknowledged(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find results that only confirm the call and repeat its arguments."""
     for step in long_results(steps):
         if step.action.kind in _ACKNOWLEDGE and step.succeeded:
@@ -123,7 +123,7 @@ ECHO_SHARE = 0.5
 """Share of a result from which it counts as an echo of its call; chosen by hand."""
 
 
-def echoes(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def echoes(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find results that show again what their call wrote; lines that only the result has stay."""
     for step in long_results(steps):
         if step.action.kind in _WRITES and step.succeeded:
@@ -143,18 +143,18 @@ SHORTEST_PROMPT = 800
 """Characters from which an argument that another call repeats is worth a pointer."""
 
 
-def repeated_arguments(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def repeated_arguments(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find calls whose long argument a later call or a message to the agent repeats: a prompt, say."""
     last: dict[str, str] = {}
     found: list[Stub] = []
     long = with_long_argument(steps, SHORTEST_PROMPT)
-    asked = _long_requests(page, long[0].call.message) if long else {}
+    asked = _long_requests(context, long[0].call.message) if long else {}
     for step in reversed(long):
         given = step.asked.arguments
         if not isinstance(given, dict) or step.action.kind in _WRITES:
             continue
         shorter = dict(given)
-        name = page.view[step.call.message].id
+        name = context.view[step.call.message].id
         for key, text in given.items():
             if isinstance(text, str) and len(text) >= SHORTEST_PROMPT:
                 same = asked.get(text.strip()) or last.setdefault(text, name)
@@ -165,11 +165,11 @@ def repeated_arguments(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
     yield from reversed(found)
 
 
-def _long_requests(page: Page, first: int) -> dict[str, str]:
+def _long_requests(context: ShrinkContext, first: int) -> dict[str, str]:
     """Return the long texts that the agent was given just before an index or later, with their messages."""
     return {
         part.text.strip(): item.id
-        for item in page.view[max(0, first - 1) :]
+        for item in context.view[max(0, first - 1) :]
         if item.message.role is Role.USER
         for part in item.message.parts
         if isinstance(part, Text) and len(part.text) >= SHORTEST_PROMPT

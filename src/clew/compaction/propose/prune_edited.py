@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from clew.compaction.propose.edits import EditBlock, counterpart, edits, patch_blocks
 from clew.compaction.propose.excerpt import NUMBERED_LINE
+from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.steps import WORTH_A_STUB, Step, Stub
-from clew.compaction.propose.stubs import Page
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Json
 
@@ -25,10 +25,14 @@ MOST_EDITS = 40
 """Later edits of a file that are compared with a read of it: it bounds the cost of a compaction."""
 
 
-def unchanged_lines(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def unchanged_lines(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find edits whose text to replace has lines that the new text has too; these are left out of the old."""
     for step in steps:
-        if step.action.kind is ActionKind.EDIT and page.may_free(step.call, WORTH_A_STUB) and step.succeeded:
+        if (
+            step.action.kind is ActionKind.EDIT
+            and context.may_free(step.call, WORTH_A_STUB)
+            and step.succeeded
+        ):
             given = step.asked.arguments
             shorter = _without_unchanged(given)
             if shorter != given:
@@ -74,7 +78,7 @@ class _Replaced(NamedTuple):
     name: str
 
 
-def replaced_lines(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
+def replaced_lines(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find reads of lines that a later edit replaces: they are outdated, and the edit shows both forms."""
     later: dict[str, list[_Replaced]] = {}
     found: list[Stub] = []
@@ -82,12 +86,17 @@ def replaced_lines(page: Page, steps: Sequence[Step]) -> Iterator[Stub]:
         if not (step.action.subject and step.succeeded):
             continue
         read, changed = step.files
-        if read and not changed and (known := later.get(read)) and page.may_free(step.result, WORTH_A_STUB):
+        if (
+            read
+            and not changed
+            and (known := later.get(read))
+            and context.may_free(step.result, WORTH_A_STUB)
+        ):
             found += _without_replaced(step, known)
         for path in changed if step.action.kind in (ActionKind.EDIT, ActionKind.PATCH) else ():
             blocks = later.setdefault(path, [])
             if len(blocks) < MOST_EDITS:
-                blocks += _quoted(step, path, page.view[step.call.message].id)
+                blocks += _quoted(step, path, context.view[step.call.message].id)
     yield from reversed(found)
 
 

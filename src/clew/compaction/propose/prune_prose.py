@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from clew.ledger.replies import is_report, matter
+from clew.ledger.deferred import matter
+from clew.ledger.replies import is_report
 from clew.message import Item, Place, Role, Text
 from clew.rules.prefilter import CHUNKS, marks
 

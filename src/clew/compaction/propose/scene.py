@@ -8,19 +8,12 @@ from functools import cached_property
 from itertools import islice
 
 from clew.compaction.plan import Shrink
-from clew.compaction.propose.file_text import (
-    MOST_MESSAGES,
-    FilePassage,
-    FileTexts,
-    Topics,
-    current_texts,
-    is_plan,
-    passages,
-)
+from clew.compaction.propose.current_text import MOST_MESSAGES, FileTexts, current_texts
+from clew.compaction.propose.file_text import FilePassage, is_plan, passages
 from clew.compaction.propose.focus import FOCUS_SHARE, Focus
 from clew.compaction.propose.guides import guides_in
+from clew.compaction.propose.shrink_context import ExcerptSources, Folds
 from clew.compaction.propose.steps import steps_of
-from clew.compaction.propose.stubs import Folds, Tellings, without_thinking
 from clew.compaction.propose.tail import (
     CHARACTERS_PER_TOKEN,
     FEW_SHARE,
@@ -38,6 +31,8 @@ from clew.compaction.propose.tail import (
     unread_room,
 )
 from clew.compaction.propose.terms import LONGEST_REQUEST, RECENT, mentioned, terms_of
+from clew.compaction.propose.thinking import without_thinking
+from clew.compaction.propose.topics import Topics
 from clew.compaction.task import CompactionTask
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Item, Message, Place, Role, Thinking
@@ -59,7 +54,7 @@ hand."""
 class Shared:
     """What the scenes of a plan compute of texts, so that none is computed twice."""
 
-    tellings: dict[tuple[tuple[str, float], ...], Tellings] = field(default_factory=dict)
+    excerpt_sources: dict[tuple[tuple[str, float], ...], ExcerptSources] = field(default_factory=dict)
     """Texts that excerpts were made of, by the terms that they look for."""
     folds: Folds = field(default_factory=dict)
     """Texts without repetitions."""
@@ -76,18 +71,18 @@ class Scene:
         *,
         drop_thinking: bool = False,
         pruned: Sequence[Shrink] = (),
-        held: dict[str, list[Cite]] | None = None,
+        protected: dict[str, list[Cite]] | None = None,
         shared: Shared | None = None,
     ) -> None:
         """Count tokens, as if ``pruned`` were applied and, with ``drop_thinking``, thinking removed.
 
-        ``held`` are the places that must stay readable once these prunings are applied. The scenes of a plan
-        share what they compute of texts.
+        ``protected`` are the places that must stay readable once these prunings are applied. The scenes of a
+        plan share what they compute of texts.
         """
         self.task = task
         self.drop_thinking = drop_thinking
         self.pruned = pruned
-        self.held = held
+        self.protected = protected
         count = task.counter.count
         self.sizes_now = [count(item.message) for item in task.view] if task.sizes is None else task.sizes
         self.before = sum(self.sizes_now)
@@ -126,7 +121,7 @@ class Scene:
             task,
             drop_thinking=drop_thinking,
             pruned=self.pruned,
-            held=self.held,
+            protected=self.protected,
             shared=self.shared,
         )
 

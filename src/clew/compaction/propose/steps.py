@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from clew.ledger.exchange import Ended, outcome
+from clew.ledger.outcome import Ended, outcome
 from clew.ledger.shell import CHANGES, Action, Touch
 from clew.ledger.tool_actions import ActionKind, ToolAction, action_of, touches
 from clew.message import Item, Place, ToolCall, ToolResult, pair

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.digest import VALUE_SEPARATOR
-from clew.compaction.propose.brief import trust_at
+from clew.compaction.propose.citations import trust_at
 from clew.compaction.propose.scene import Scene
 from clew.ledger.kinds import ValueKind
 from clew.ledger.passages import Voice

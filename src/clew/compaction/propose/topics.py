@@ -1,0 +1,70 @@
+"""What the work is about now: how much each file and each passage of a file matters for the next steps.
+
+``Topics`` is made from the agent's last replies, the request and the goal. A file that the last reply names
+weighs most; a passage weighs by the names in it that these texts mention::
+
+    topics = Topics(view, ["Fix the rate table in rates.py"])
+    topics.of_file("src/rates.py")  # 1.0: only the request names it
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from clew.compaction.propose.terms import NAME
+from clew.message import Item, Role, words
+
+REPLIES = 6
+"""Last replies of the agent that say which files the work is about; chosen by hand."""
+LONGEST_READ = 4_000
+"""Characters of each text and call of a reply that are read for that."""
+NAMED_LAST, NAMED_RECENTLY, NAMED_IN_REQUEST = 3.0, 2.0, 1.0
+"""Weights of a file that the last reply, recent replies, or the request and the goal name..."""
+TERM_LAST, TERM_RECENT, TERM_REQUEST = 1.0, 1.0, 0.5
+"""...and of the names in a passage that these mention. Chosen by the measure above."""
+_GENERATED = re.compile(
+    r"(?:^|/)(?:_build|build|dist|out|target|coverage|node_modules|__pycache__|\.next)/"
+    r"|\.(?:lock|log|svg|map|csv|min\.\w+)$"
+)
+"""Paths of files that programs write; an agent looks at them and edits others."""
+_COMMON_STEM = re.compile(
+    r"__init__|index|main|mod|lib|types?|utils?|conf(?:ig)?|setup|page|layout|routes?|README"
+)
+"""Names of files that many folders have: they are told apart by their folder."""
+_WORD = re.compile(r"[A-Za-z_]\w{3,}")
+
+
+class Topics:
+    """What the work is about now: by the agent's last replies, the request and the goal."""
+
+    def __init__(self, view: Sequence[Item], asked: Iterable[str]) -> None:
+        replies = [item.message for item in view if item.message.role is Role.ASSISTANT][-REPLIES:]
+        said = ["\n".join(words(part)[:LONGEST_READ] for part in reply.parts) for reply in replies]
+        self._texts = (said[-1] if said else "", "\n".join(said), "\n".join(asked))
+        self._names = tuple(frozenset(NAME.findall(text)) for text in self._texts)
+
+    def of_file(self, path: str) -> float:
+        """Return how much the work is about a file; 0 if nothing names it, or a program writes it."""
+        name = "" if _GENERATED.search(path) else _short_name(path)
+        weights = zip((NAMED_LAST, NAMED_RECENTLY, NAMED_IN_REQUEST), self._texts, strict=True)
+        return sum(weight for weight, text in weights if name and name in text)
+
+    def of_passages(self, texts: Sequence[str]) -> list[float]:
+        """Return how much the work is about the names in each passage; a name in few of them counts more."""
+        every = frozenset().union(*self._names)
+        names_in = [every.intersection(_WORD.findall(text)) for text in texts]
+        common = Counter(name for names in names_in for name in names)
+        return [sum(self._weight(name) / common[name] for name in names) for names in names_in]
+
+    def _weight(self, name: str) -> float:
+        shares = zip((TERM_LAST, TERM_RECENT, TERM_REQUEST), self._names, strict=True)
+        return sum(weight for weight, names in shares if name in names)
+
+
+def _short_name(path: str) -> str:
+    """Return the name by which people mean a file: ``rates.py``, but ``billing/index.ts``."""
+    folder, _, name = path.rpartition("/")
+    is_common = _COMMON_STEM.fullmatch(name.partition(".")[0]) is not None
+    return f"{folder.rpartition('/')[2]}/{name}" if is_common and folder else name

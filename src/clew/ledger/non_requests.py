@@ -1,0 +1,127 @@
+"""Texts of the user that ask for nothing: greetings, bare commands, rules, facts, pasted hook output.
+
+They set no goal and open no request. "Thanks, go on", "/undo", "Never push to main." and "The tests are in
+tests/." ask for nothing; "The tests are broken" reports a problem, which asks for a fix. ``Goals`` and
+``Talk`` use these functions before they take a text for a request.
+"""
+
+from __future__ import annotations
+
+import re
+
+from clew.message import Trust
+from clew.message.patterns import lazy_pattern
+from clew.rules.find import candidates_in
+from clew.rules.prefilter import CHUNKS, marks, may_state_rule
+from clew.rules.rule import Kind, Rule
+from clew.rules.sentences import Sentence, sentences
+
+LONGEST_QUOTE = 2_000
+"""Characters of a request that are quoted (chosen by hand); a longer one is cut at a paragraph."""
+_LONGEST_STATEMENT = 600
+"""Characters above which a text always counts as a request; chosen by hand."""
+
+
+def asks_nothing_new(text: str) -> bool:
+    """Return True if a text only greets, thanks, or continues the work."""
+    return bool(_EMPTY_WORDS.fullmatch(text[:LONGEST_QUOTE])) or not _LONG_WORD.search(text)
+
+
+def is_command(text: str) -> bool:
+    """Return True if a text is a command to the harness, such as ``/undo``, without arguments."""
+    return text.startswith("/") and _COMMAND.fullmatch(text.strip()) is not None
+
+
+def asks_for_nothing(text: str) -> bool:
+    """Return True if the text only states rules (with or without facts), or is the output of a hook."""
+    if _HOOK_OUTPUT.match(text):
+        return _WANTS.search(text) is None
+    return states_only(text) and bool(candidates_in(text, Trust.USER))
+
+
+def states_only(text: str) -> bool:
+    """Return True if the text contains nothing but rules and facts."""
+    if len(text) > _LONGEST_STATEMENT:
+        return False
+    rules_by_start = (
+        {rule.span.start: rule for rule in candidates_in(text, Trust.USER)} if may_state_rule(text) else {}
+    )
+    if not rules_by_start and not marks(text) & _FACT_MARK:
+        return False
+    spoken = list(sentences(text))
+    return bool(spoken) and all(_is_rule_or_fact(sentence, rules_by_start) for sentence in spoken)
+
+
+def _is_rule_or_fact(sentence: Sentence, rules_by_start: dict[int, Rule]) -> bool:
+    """Return True if a sentence is a rule (in each of its clauses) or states a fact."""
+    rules = [rule for start, rule in rules_by_start.items() if sentence.start <= start < sentence.end]
+    if rules:
+        in_rules = sum(len(rule.quote) for rule in rules)
+        return all(map(_only_binds, rules)) and in_rules * 2 > len(sentence.text)
+    return _FACT.fullmatch(sentence.text) is not None and not _TROUBLE.search(sentence.text)
+
+
+def _only_binds(rule: Rule) -> bool:
+    """Return True if a rule holds for what is done anyway ("never push") and asks for no work itself."""
+    cues = {reason.cue for reason in rule.reasons}
+    asks = [reason.words.lower() for reason in rule.reasons if reason.cue in _REQUEST_CUES]
+    return (rule.kind in _BINDING_KINDS or not cues.isdisjoint(_LASTING_CUES)) and set(asks) <= {"do"}
+
+
+# What the patterns recognise ------------------------------------------------------------------------------
+
+_EMPTY_WORDS = lazy_pattern(
+    r"""\W*+(?:(?>
+    good\ morning|thank\ you|go\ on|go\ ahead|do\ it|do\ that|run\ it|try\ again
+    |commit\ (?:this|it|and\ push|please)
+    |hi|hello|hey|yo|there|claude|everyone|all
+    |yes|yeah|yep|yup|nope|no|okay|ok|k|sure|please|thanks|thank|thx|ty|lgtm
+    |cool|great|good|nice|perfect|awesome|done
+    |continue|go|proceed|retry|again|ping|test|commit|push
+    )\b\W*+)++""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Greetings, thanks, and words that only continue the work: "ok great, go ahead please"."""
+_LONG_WORD = lazy_pattern(r"[^\W\d_]{4,}")
+"""A text without such a word says nothing new."""
+_COMMAND = lazy_pattern(r"/[a-z][\w:-]*")
+"""A command to the harness: "/undo"."""
+
+# Kinds and cues of rules, as ``clew.rules`` names them.
+_BINDING_KINDS = frozenset((Kind.PROHIBITION, Kind.LIMIT, Kind.PREFERENCE, Kind.PERMISSION))
+"""Kinds of rules that are not requests."""
+_LASTING_CUES = frozenset(("always", "always_do", "lasting", "policy", "policy_ban"))
+"""Cues of rules that hold from now on."""
+_REQUEST_CUES = frozenset(("task", "request", "can_you", "asked"))
+"""Cues of requests."""
+
+_FACT_VERBS = (
+    *("is", "are", "has", "have", "use", "uses", "live", "lives", "run", "runs"),
+    *("belong", "belongs", "contain", "contains", "stand", "stands"),
+)
+_FACT = lazy_pattern(
+    r"(?:fyi\W+)?(?:the|our|my|its?|this|these|we|they)\b[^?:]{0,120}?"
+    rf"\b(?:{'|'.join(_FACT_VERBS)})\b(?!\s+to\b)[^?:]*",
+    re.IGNORECASE,
+)
+"""A stated fact: "our tests live in tests/"."""
+_FACT_MARK = CHUNKS.mark_words(_FACT_VERBS)
+_TROUBLE = lazy_pattern(
+    r"\b(?:fail\w*|errors?|bugs?|broken|breaks?|crash\w*|wrong\w*|slow\w*|missing|should|needs?|wants?|must|not|no"
+    r"|typos?|mistakes?|issues?|problems?|outdated|old|stale|flaky|red|open|left|late|too|still|todos?)\b"
+    r"|n[’']t\b",
+    re.IGNORECASE,
+)
+"""Words that turn a stated fact into a problem report, which asks for a fix."""
+_HOOK_OUTPUT = lazy_pattern(
+    r"\W*(?:(?:\w+\W+){0,3}(?:stopped|blocked|denied|rejected)\ by\ (?:(?:an?|the)\ )?(?:\w+\ )?hook\b"
+    r"|(?:\w+\ ){0,2}hook\ (?:feedback|warning|error|message|output|says|returned)\b)",
+    re.IGNORECASE,
+)
+"""The output of a hook, pasted by the user or a harness: "Operation stopped by hook"."""
+_WANTS = lazy_pattern(
+    r"\?|\b(?:can|could|would)\ (?:you|we)\b|\b(?:please|help|fix|explain|why|how)\b"
+    r"|\bi\ (?:want|need|get|got)\b",
+    re.IGNORECASE,
+)
+"""Words that make pasted hook output part of a request."""

@@ -1,0 +1,90 @@
+"""Choices that the model offers, and the user's short answers that pick one.
+
+The model ends its text with options ("a) keep the API  b) break it: which one?") or with a question
+("Postgres or SQLite?"); the user says "the second one". Alone, that answer means nothing, so the
+``Decisions`` tracker records it with the words of the option: ``chosen_of(answer, offers_in(utterance))``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from clew.ledger.questions import last_questions
+from clew.ledger.stems import stems
+from clew.message import Cite
+from clew.message.patterns import lazy_pattern
+from clew.rules.speech import Utterance
+
+
+class Offer(NamedTuple):
+    """An option that the model offered, or its question that names several."""
+
+    label: str
+    """A letter or number; empty for a question."""
+    text: str
+    source: Cite
+
+
+_LAST_WORDS = 1_500
+"""Characters at the end of the model's text that may offer a choice..."""
+_LONGEST_ANSWER = 160
+"""...and of an answer that only chooses; both by hand."""
+
+
+def offers_in(utterance: Utterance) -> list[Offer]:
+    """Return the options that a text of the model ends with: a list, or a question with "or"."""
+    text = utterance.text.rstrip()
+    asks = last_questions(utterance)
+    if not asks or len(text) - asks[0][0] > _LAST_WORDS:
+        return []
+    options = [
+        Offer(match[1].casefold(), match[2].strip(" *"), utterance.cite(*match.span(2)))
+        for match in _OPTION.finditer(text, max(0, asks[0][0] - _LAST_WORDS))
+    ]
+    if len(options) > 1:
+        return options
+    question = next((span for span in asks if _OR.search(text, *span)), None)
+    return [Offer("", text[slice(*question)], utterance.cite(*question))] if question else []
+
+
+def chosen_of(answer: str, offers: Sequence[Offer]) -> Offer | None:
+    """Return the option that a short answer of the user chooses; None if it does something else."""
+    if not offers or len(answer) > _LONGEST_ANSWER or answer.rstrip().endswith("?"):
+        return None
+    question = offers[0] if not offers[0].label else None
+    match = _CHOOSES.match(answer)
+    if match is None:
+        said = stems(_COURTESY.sub(" ", answer))
+        named = question is not None and bool(said) and said < stems(question.text)
+        return question if named else None
+    if question is not None:
+        return question if match["nth"] else None
+    if match["nth"]:
+        place = _ORDINALS[match["nth"].casefold()]
+        return offers[place] if place < len(offers) else None
+    label = (match["label"] or match["bare"]).casefold()
+    return next((offer for offer in offers if offer.label == label), None)
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_OPTION = lazy_pattern(
+    r"^[ \t]*(?:[-*][ \t]+)?\**(?:option[ \t]+|approach[ \t]+)?\(?([A-Da-d]|\d{1,2})\**[.):]\**[ \t]+"
+    r"(\S[^\n]*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_ORDINALS = {"first": 0, "former": 0, "second": 1, "third": 2, "fourth": 3, "last": -1, "latter": -1}
+_CHOOSES = lazy_pattern(
+    r"\W*(?:(?:ok|okay|yes|yeah|yep|sure|hmm|let[’']?s|please|just|so|then|i|we|i[’']d|would|say|go|do|use|take|pick"
+    r"|choose|prefer|like|with|for|think)\b\W*)*(?:the\s+)?"
+    r"(?:(?P<nth>first|second|third|fourth|last|latter|former)(?:\s+(?:one|option|approach|choice|way|variant))?"
+    r"|(?:option|number|variant|approach|choice)\s*\#?(?P<label>[a-d]|\d{1,2})|(?P<bare>[a-d]|\d{1,2}))"
+    r"(?=\W*(?:\Z|[.,;!\n]|(?:then|please|and|but|sounds?|it\s+is|looks?|is\s+fine|works?)\b))",
+    re.IGNORECASE,
+)
+_COURTESY = lazy_pattern(
+    r"\b(?:please|thanks?|ok|okay|yes|yeah|sure|then|use|prefer|rather|let[’']?s)\b", re.IGNORECASE
+)
+_OR = lazy_pattern(r"\bor\b", re.IGNORECASE)
