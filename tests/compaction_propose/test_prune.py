@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
+
 from clew.compaction.plan import Shrink
 from clew.compaction.propose.prune import prune, prune_repeated
-from clew.compaction.propose.shrink import ShrinkCollector, shorten, with_true_pointers
+from clew.compaction.propose.shrink import ShrinkCollector, excerpted, shorten, with_true_pointers
 from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.message import Cite, Item, Place, Role, ToolCall, ToolResult, text_message
 from tests.compaction_propose.sessions import COUNTER, LONG, history
@@ -310,6 +312,45 @@ def test_what_a_harness_adds_to_every_result_stays_at_the_last():
         ("Read", {"file_path": "a"}, f"one{REMINDER}"), ("Read", {"file_path": "b"}, f"two{REMINDER}")
     )
     assert recent(view) == {"m3": "one"}
+
+
+CURRENT = "(file state is current in your context — no need to Read it back)"
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (
+            f"The file a.py has been updated successfully. {CURRENT}",
+            "The file a.py has been updated successfully.",
+        ),
+        ("File unchanged since your last Read. Refer to that earlier tool_result instead.\n", None),
+    ],
+)
+def test_what_a_harness_says_of_the_context_goes_with_the_compaction(said: str, left: str | None):
+    assert recent(history(("Read", {"file_path": "a.py"}, said))) == {
+        "m3": left or said.partition(" Refer")[0]
+    }
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        CURRENT,
+        f"print({CURRENT!r})\nprint('more')",
+        "Done (as in your context file)\nok",
+        "You will be notified: no need to check.",
+    ],
+)
+def test_other_words_of_a_result_stay(said: str):
+    assert recent(history(("Edit", {"file_path": "a.py"}, said))) == {}
+
+
+def test_an_excerpt_has_no_remark_on_the_context():
+    text = "\n".join(f"line {n} of the output, with some words" for n in range(60))
+    context = ShrinkContext(history(("Bash", {"command": "make"}, f"{text}\n{CURRENT}")), COUNTER)
+    assert "line 59" in (shown := excerpted(context, Place(2, 0), 300))
+    assert CURRENT not in shown
 
 
 def test_a_prompt_that_repeats_what_the_agent_was_asked_points_there():

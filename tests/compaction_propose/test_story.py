@@ -16,7 +16,7 @@ from clew.compaction.propose.report_quotes import (
     note_spans,
     quoted_spans,
 )
-from clew.compaction.propose.story import LEVELS, LONG_ASK, OLDEST_NOTE, Story
+from clew.compaction.propose.story import LEVELS, LONG_AGO, LONG_ASK, OLDEST_NOTE, Story
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Trust, text_message
 from clew.session import Session
@@ -335,6 +335,17 @@ def test_the_latest_plan_is_quoted_with_the_list_just_before_it():
 def test_a_plan_made_long_ago_is_not_shown_as_the_current_one():
     assert _working(after=OLDEST_NOTE // 2 - 1).notes(LEVELS[0])
     assert not _working(after=OLDEST_NOTE).notes(LEVELS[0])
+
+
+def test_a_step_that_a_note_announced_long_ago_is_not_shown_as_the_next_one():
+    note = f"It is not used.\nI need to import it.\n{PLAN}"
+    view = items([text_message(Role.USER, "Fix the parser."), spoken(note)])
+    by_id = {item.id: item.message for item in view}
+    for latest, shown in ((2 + LONG_AGO, True), (3 + LONG_AGO, False)):
+        claims = Story(read(view).turns, set(by_id), by_id.get, latest=latest).notes(LEVELS[0])
+        quoted = "\n".join(claim.text for claim in claims)
+        assert "5. change step 5" in quoted
+        assert ("I need to import it." in quoted) is shown
 
 
 def test_a_new_request_ends_the_plan_of_the_last_one():

@@ -125,3 +125,17 @@ def test_tasks_and_runners_are_no_selection(command, selects):
     run = run_of(command, "ok  \tp\t0.1s\n1 passed in 0.1s\n")
     assert run is not None
     assert run.selects == selects
+
+
+def test_tests_that_the_hook_of_a_commit_runs_are_a_run():
+    message = "git add a.ts && git commit -m \"$(cat <<'EOF'\nRun the tests\nEOF\n)\""
+    output = "$ bun test src/\n(fail) adds [1.14ms]\n\n 1315 pass\n 6 fail\n 4 errors\nhusky - failed\n"
+    run = run_of(message, output)
+    assert run is not None
+    assert (run.command, [test.name for test in run.failed]) == ("git commit", ["adds"])
+    assert not run.covers("other", frozenset()), "a hook may run some of the tests"
+
+
+@pytest.mark.parametrize("output", ["[main 1a2b3c4] ok\n 2 files changed", "ok \tmain 1a2b3c4\n", ""])
+def test_a_commit_without_tests_is_no_run(output: str):
+    assert run_of("git commit -m 'pytest passes'", output) is None

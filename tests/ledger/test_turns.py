@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clew.ledger import Ledger, agent_findings, turns
 from clew.ledger.agent_findings import LONGEST_FINDING, SHORTEST_FINDING, finding_spans
-from clew.ledger.turns import is_acknowledgement
+from clew.ledger.turns import is_acknowledgement, is_working_note
 from clew.message import Item, Message, Role, Text, Trust
 from tests.ledger.sessions import assistant, did, items, ledger_of, ran, user
 
@@ -164,6 +164,9 @@ def test_questions_headings_code_scraps_and_paragraphs_are_no_findings(text: str
         "Or because `ismock` returns true?).",
         "But if the issue is that `load()` fails, it is not enough to fix it.",
         "Now I need to check the HTML to see if the issue is reproduced.",
+        "Line 3273 is inside the `Poly` class (I assume, based on its place).",
+        "We are done here. The indentation is 4 tabs for `return {`, 5 tabs for the properties.",
+        "We are done here. The function `dmp_raise` begins at line 1196 of the file.",
     ],
 )
 def test_guesses_fragments_diagrams_and_code_are_no_findings(text: str):
@@ -229,3 +232,11 @@ def test_findings_are_spans_of_the_text_in_order(text: str):
         assert "\n" not in text[start:end]
         assert rank in (0, 1, 2)
         last = end
+
+
+def test_comments_in_a_block_of_code_make_no_working_note():
+    lines = [f"# step {n}\nvalue = compute(value, {n})" for n in range(20)]
+    code = "\n".join(lines)
+    assert is_working_note(code)
+    assert not is_working_note(f"It is not used.\n\n```python\n{code}\n```\nThat is all.")
+    assert not is_working_note(f"It is not used.\n\n```python\n{code}")

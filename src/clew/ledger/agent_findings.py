@@ -134,13 +134,17 @@ def _rank_by_words(read: _AgentText, start: int, end: int) -> int | None:
     if finding is not None:
         return WEAK
     is_prose = end - start >= LEAST_PROSE and "\n" not in text[max(0, start - 2) : start]
-    return WEAKEST if is_prose and text_marks & _NAMES_MARK and _NAMES.search(text, start, end) else None
+    if not is_prose or not text_marks & _NAMES_MARK or not _NAMES.search(text, start, end):
+        return None
+    return None if _OF_TEXT.search(lowered, start, end) else WEAKEST
 
 
 def _is_guess(lowered: str, start: int, end: int) -> bool:
     """Return True if a sentence only supposes something; what it supposes in brackets does not count."""
     if not _GUESS.search(lowered, start, end) or _FIRM.search(lowered, start, end):
         return False
+    if _OWN_GUESS.search(lowered, start, end):
+        return True
     return _GUESS.search(_BRACKETS.sub("", lowered[start:end])) is not None
 
 
@@ -195,6 +199,10 @@ _NAMES = lazy_pattern(r"`[^`\n]+`|\w[_./]\w|[a-z][A-Z]|\d\d|#\d")
 """A name, a path or a number: details that are hard to find again."""
 _NAMES_MARK = CHUNKS.mark_by(lambda chunk: "`" in chunk or _NAMES.search(chunk) is not None)
 """Set for words that may be part of a name."""
+_OF_TEXT = lazy_pattern(
+    r"\b(?:indent(?:ation|ed|s)?|tabs?|white ?space|lines? (?:numbers?|`?\d+)|is (?:\w+ )?interesting)\b"
+)
+"""The form of a file, which the next edit changes ("line 12"), or an opinion."""
 _STEP = lazy_pattern(
     r"(?:ok(?:ay)?,?\s+|now,?\s+|so,?\s+|first,?\s+|then,?\s+|next,?\s+)*"
     r"(?:let'?s|let me|i'?ll|i will|i'?m going|i am going|i need to|i should|i have to|maybe i|wait"
@@ -214,6 +222,8 @@ _GUESS = lazy_pattern(
     r"|(?:see|check|verify|confirm|determine|find out) (?:if|whether))\b"
 )
 """The sentence may be wrong, even if it names a cause: "it seems", "probably"."""
+_OWN_GUESS = lazy_pattern(r"\bi (?:think|guess|assume|suspect|believe|suppose|presume)\b")
+"""A guess in brackets, too; other guesses there are about a detail."""
 _FIRM = lazy_pattern(r"\b(?:confirmed|verified|turns out|ruled out|proven|proves)\b")
 """A guess with such words was checked: "confirmed: it probably …"."""
 _FRAGMENT = lazy_pattern(

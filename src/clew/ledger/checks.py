@@ -8,7 +8,6 @@ format check, recognised by its command and its summary line.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from clew.ledger.command_line import simple_commands, without_prefixes
@@ -16,7 +15,7 @@ from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.outcome import Ended
 from clew.ledger.runner_formats import counts_in
-from clew.ledger.testruns import LONGEST_COMMAND, FailedTest, Run, only_shows, run_of
+from clew.ledger.testruns import LONGEST_COMMAND, FailedTest, Run, hooked_by, only_shows, run_of
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite
 from clew.message.patterns import lazy_pattern
@@ -34,28 +33,67 @@ class LastCheck:
     """The result of the last check."""
 
     command: str
-    """The part of the command line that ran the check."""
+    """The parts of the command line that ran checks."""
     verdict: str
-    """The summary line."""
+    """The summary line; empty if it is not clear how the check ended."""
     source: Cite
     """The tool result."""
 
 
 def verdict_of(command: str, output: str) -> tuple[str, str] | None:
-    """Return the checking command of a command line and its summary line; None if there is none."""
+    """Return the checking commands of a command line and the worst of their summary lines; None if none."""
+    checkers = _checkers(command)
+    verdict = _worst_verdict(output) if checkers else ""
+    return (_JOINED.join(checkers), verdict) if verdict else None
+
+
+_JOINED = " && "
+
+
+def _checkers(command: str) -> list[str]:
+    """Return the commands of a line that check something."""
     if not _CHECKS.search(command[:LONGEST_COMMAND]):
-        return None
-    found = [match[0].strip() for match in _VERDICT.finditer(output[-_SUMS_UP:])]
-    checker = next(_checkers(command), None) if found else None
-    return (checker, found[-1][:LONGEST_VERDICT]) if checker else None
-
-
-def _checkers(command: str) -> Iterator[str]:
+        return []
+    found: list[str] = []
     for simple in simple_commands(command):
         words = without_prefixes(simple.words)
         line = " ".join(simple.words)
         if words and not only_shows(words) and _CHECKS.search(line):
-            yield line
+            found.append(line)
+    return found
+
+
+def _does_only(command: str, checkers: list[str]) -> bool:
+    """Return True if a line does nothing else that may fail, so that its exit code is that of the checks."""
+    lines = (" ".join(simple.words) for simple in simple_commands(command))
+    return all(line in checkers or line.startswith("cd ") for line in lines)
+
+
+def _worst_verdict(output: str) -> str:
+    """Return the summary line that reports most: errors before warnings, and the last of equal ones."""
+    worst, verdict = (-1, 0), ""
+    for match in _VERDICT.finditer(output[-_SUMS_UP:]):
+        line = match[0].strip()
+        if (bad := _badness(line)) >= worst:
+            worst, verdict = bad, line
+    return verdict[:LONGEST_VERDICT]
+
+
+def _badness(verdict: str) -> tuple[int, int]:
+    """Return how bad a verdict is: what it counts, and how many of them; (0, 0) if nothing was found."""
+    if verdict.startswith("error"):
+        return 2, 1
+    count = int(number[0]) if (number := _NUMBER.search(verdict)) and "no issues" not in verdict else 0
+    return (1 if "warning" in verdict and "error" not in verdict else 2, count) if count else (0, 0)
+
+
+def _may_be(checkers: list[str], last: LastCheck) -> bool:
+    """Return True if these commands may check the same as the last check: "lint:fix" after "lint"."""
+    kinds = {kind for line in checkers for kind in _CHECKS.findall(line)}
+    return not kinds.isdisjoint(_CHECKS.findall(last.command))
+
+
+_NUMBER = lazy_pattern(r"\d{1,9}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +153,41 @@ class FailingTests:
                 run = run_of(exchange.action.subject, exchange.result.text)
                 if run is not None:
                     self._take(run, exchange)
-                elif judged := verdict_of(exchange.action.subject, exchange.result.text):
-                    self.checked = LastCheck(*judged, exchange.answered)
-                elif self.checked and self._is_clean_now(self.checked, exchange):
-                    self.checked = replace(self.checked, verdict=NO_ERRORS, source=exchange.answered)
+                self._note_check(exchange, tested=run is not None)
+
+    def _note_check(self, exchange: Exchange, tested: bool) -> None:
+        """Note the result of a check; if it is not clear, nothing is claimed about it any more."""
+        command, output = exchange.action.subject, exchange.result.text
+        checkers = _checkers(command)
+        if not checkers:
+            hooked = "" if tested else hooked_by(command)
+            if hooked and (verdict := _worst_verdict(output)):
+                self.checked = LastCheck(hooked, verdict, exchange.answered)
+            return
+        last, verdict = (
+            self.checked,
+            "" if tested else _worst_verdict(output),
+        )  # test runners print such lines too
+        failed = exchange.outcome.ended is Ended.FAILED
+        if verdict and not (failed and _badness(verdict) == (0, 0)):
+            self.checked = LastCheck(_JOINED.join(checkers), verdict, exchange.answered)
+        elif failed and not tested and _does_only(command, checkers):
+            code = exchange.outcome.exit_code
+            verdict = f"failed with exit code {code}" if code else "failed"
+            self.checked = LastCheck(_JOINED.join(checkers), verdict, exchange.answered)
+        elif last and self._is_clean_now(last, exchange, tested):
+            self.checked = replace(last, verdict=NO_ERRORS, source=exchange.answered)
+        elif verdict or (last and _may_be(checkers, last)):
+            self.checked = LastCheck(last.command if last else _JOINED.join(checkers), "", exchange.answered)
 
     @staticmethod
-    def _is_clean_now(last: LastCheck, exchange: Exchange) -> bool:
+    def _is_clean_now(last: LastCheck, exchange: Exchange, tested: bool) -> bool:
         """Return True if the last check was run again and shows no errors; many print no summary then."""
         command = exchange.action.subject
-        if exchange.outcome.ended is not Ended.OK or not _CHECKS.search(command[:LONGEST_COMMAND]):
+        if exchange.outcome.ended is not Ended.OK or not {*_checkers(command)} >= {*_checkers(last.command)}:
             return False
-        if last.command not in _checkers(command):
-            return False
+        if tested:  # the words of the output may be those of the tests, but a failed check would end the line
+            return all(simple.then in ("&&", "") for simple in simple_commands(command))
         return _ERROR.search(exchange.result.text[-_SUMS_UP:]) is None
 
     def _take(self, run: Run, exchange: Exchange) -> None:

@@ -60,7 +60,7 @@ class Loops:
     @property
     def last_check(self) -> LastCheck | None:
         """Return the result of the last lint, type check or format check."""
-        return self.tests.checked
+        return self.tests.checked if self.tests.checked and self.tests.checked.verdict else None
 
     def counts(self) -> dict[LoopKind, int]:
         """Return how many loops of each kind are open."""

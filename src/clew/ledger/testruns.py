@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from clew.ledger.command_line import simple_commands, without_prefixes
-from clew.ledger.runner_formats import RUNNERS, Runner, readable
+from clew.ledger.runner_formats import RUNNERS, Runner, counts_in, readable
 from clew.message.patterns import lazy_pattern
 
 LONGEST_COMMAND = 4_000
@@ -57,12 +57,34 @@ class Run:
 
 
 def run_of(command: str, output: str) -> Run | None:
-    """Return the result of a test run; None if the command ran no tests, or not to the end."""
-    if not _RUNS_TESTS.search(command[:LONGEST_COMMAND]):
-        return None
-    ran = _selection(command)
-    if ran is None:
-        return None
+    """Return the result of a test run; None if the command ran no tests, or not to the end.
+
+    A hook of ``git commit`` or ``git push`` may run tests too.
+    """
+    ran = _selection(command) if _RUNS_TESTS.search(command[:LONGEST_COMMAND]) else None
+    if ran is not None:
+        return _run(ran, output)
+    hooked = hooked_by(command)
+    run = _run(_Ran(hooked, frozenset((hooked,))), output) if hooked else None  # which tests is not known
+    is_sure = run is not None and (run.failed or counts_in(run.runner, output).passed is not None)
+    return run if is_sure else None
+
+
+_RUNS_HOOKS = lazy_pattern(r"\bgit\b[^|;&\n]{0,80}?\b(commit|push)\b")
+
+
+def hooked_by(command: str) -> str:
+    """Return the command of a line that runs git's hooks, such as "git commit"; empty if none does."""
+    if not _RUNS_HOOKS.search(command[:LONGEST_COMMAND]):
+        return ""
+    for simple in simple_commands(command):
+        words = without_prefixes(simple.words)
+        if words and words[0] == "git" and (verb := next((w for w in words if w in ("commit", "push")), "")):
+            return f"git {verb}"
+    return ""
+
+
+def _run(ran: _Ran, output: str) -> Run | None:
     text, shift = readable(output)
     named = _NAMED_RUNNER.search(ran.line)
     for runner in RUNNERS:

@@ -145,7 +145,8 @@ def is_working_note(text: str) -> bool:
     """Whether a text lists several points: a plan, a status, facts gathered so far."""
     if len(text) < SHORTEST_NOTE:
         return False
-    return sum(1 for _ in islice(_ITEM.finditer(text, 0, LONGEST_READ), FEWEST_ITEMS)) == FEWEST_ITEMS
+    prose = _FENCED.sub("", text[:LONGEST_READ]) if "```" in text else text[:LONGEST_READ]
+    return sum(1 for _ in islice(_ITEM.finditer(prose), FEWEST_ITEMS)) == FEWEST_ITEMS
 
 
 def is_acknowledgement(text: str) -> bool:
@@ -167,6 +168,8 @@ _IDENTIFIER = lazy_pattern(r"`([A-Za-z_][\w.-]{3,80})(?:\(\))?`")
 """A name in backticks: "`retry_count`"."""
 _ITEM = lazy_pattern(r"^[ \t]*(?:[-*•+]|\d{1,2}[.)]|#{1,4}|\[[ x~]\])[ \t]+\S", re.MULTILINE)
 """A list item or a heading."""
+_FENCED = lazy_pattern(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+"""A block of code: its comments look like headings."""
 _ACKNOWLEDGEMENT = lazy_pattern(
     r"\W*(?:(?:yes|yeah|yep|yup|ok|okay|k|sure|thanks?|thank you|thx|cool|great|good|nice|perfect|awesome"
     r"|lgtm|please|continue|proceed|go|go on|go ahead|do it|keep going|next|done|hi|hello|hey)\b\W*){1,4}"

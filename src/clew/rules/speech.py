@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust
 from clew.message.patterns import lazy_pattern
+from clew.rules.request_heading import request_span
 
 DIGEST_TAG = "clew-digest"
 """The tag around a rendered digest."""
@@ -77,7 +78,7 @@ def utterances(item: Item) -> list[Utterance]:
     if speaker is not None:
         for index, part in enumerate(message.parts):
             if isinstance(part, Text) and _holds(speaker, part):
-                for start, text in speech(part.text):
+                for start, text in _spoken_pieces(speaker, part.text):
                     if _DIGEST in text:
                         found.extend(
                             _around_digests(Utterance(speaker, text, part.trust, item.id, index, start))
@@ -89,6 +90,14 @@ def utterances(item: Item) -> list[Utterance]:
             if isinstance(part, ToolResult) and len(part.parts) > 1:
                 found.extend(_words_in_result(part, item.id, index))
     return found
+
+
+def _spoken_pieces(speaker: Speaker, text: str) -> list[tuple[int, str]]:
+    """Return the pieces of a text that are the speaker's; of a request below a tool's instructions, that."""
+    asked = request_span(text) if speaker is USER else None
+    if asked is None:
+        return speech(text)
+    return [(asked[0] + start, piece) for start, piece in speech(text[asked[0] : asked[1]])]
 
 
 def _around_digests(utterance: Utterance) -> Iterator[Utterance]:

@@ -316,7 +316,8 @@ def _story(scene: Scene, inputs: DigestInput) -> Story:
     run = ledger.last_run
     passed = run.source.number if run and not run.failed else 0
     changes = [one.last_change.number for one in ledger.artifacts.changed if one.last_change]
-    return Story(ledger.turns, inputs.gone, scene.source, passed, edited=max(changes, default=0))
+    edited = max(changes, default=0)
+    return Story(ledger.turns, inputs.gone, scene.source, passed, edited, len(ledger))
 
 
 def _tasks(scene: Scene, inputs: DigestInput) -> list[Claim]:

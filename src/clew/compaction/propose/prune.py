@@ -33,6 +33,7 @@ from clew.compaction.propose.shrink import (
     ShrinkCollector,
     excerpted,
     pointer,
+    without_remark,
 )
 from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.steps import (
@@ -311,6 +312,13 @@ def _reminders(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     yield from reversed(found)
 
 
+def _remarks(steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find what a harness says of the context at the end of a result; a compaction makes it untrue."""
+    for step in steps:
+        if (text := without_remark(step.text)) is not step.text and text:
+            yield Stub(step.result, text, "a remark on the context, which is no longer true")
+
+
 RULES: tuple[Rule, ...] = (
     *(_cycles, _said_again, _read_again, _nearly_repeated, _old_plans, failed_edits),
     rewritten,
@@ -362,6 +370,9 @@ def prune_repeated(context: ShrinkContext, start: int, stop: int, last: int | No
     for stub in chain(echoes(context, steps), _reminders(context, steps)):
         if start <= stub.place.message < (stop if last is None else last):
             _add(collector, context, stub)
+    for stub in _remarks(steps):
+        if start <= stub.place.message < (stop if last is None else last):
+            collector.add(stub.place, stub.text, stub.reason)
     return collector.shrinks()
 
 

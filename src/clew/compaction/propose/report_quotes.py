@@ -40,6 +40,12 @@ _ANNOUNCES = re.compile(
     re.IGNORECASE,
 )
 """A sentence that only announces what follows: "Here's the verdict.", "Now the real test."."""
+_INTENDS = re.compile(
+    r"(?:thoughts?:\s*)?(?:(?:ok(?:ay)?|now|so|next|first|then|also)\b,?\s+)*"
+    r"(?:let(?: me|[’']?s)\b|i(?:[’']ll|[’']m going to| will| (?:also )?need to| have to| should| must)\b)",
+    re.IGNORECASE,
+)
+"""A line in which the agent says what it does next."""
 _VERDICT = re.compile(
     r"\b(?:not|never|only|cannot|can[’']t|won[’']t|must|decided|verdict|conclusion|result|recommend\w*"
     r"|root cause|bottom line|net:|works|fail\w*|blocked|dead end)\b",
@@ -145,13 +151,19 @@ def announces(text: str) -> bool:
     return all(one.endswith(":") or _STEP.match(one) or _COURTESY.fullmatch(one.lower()) for one in sentences)
 
 
-def note_spans(text: str, most: int, known: Collection[str] = ()) -> list[tuple[int, int]]:
-    """Return the spans of a working note to quote: its lines that are not ``known``, the most informative."""
+def note_spans(
+    text: str, most: int, known: Collection[str] = (), *, is_past: bool = False
+) -> list[tuple[int, int]]:
+    """Return the spans of a working note to quote: its lines that are not ``known``, the most informative.
+
+    If it ``is_past``, without the lines that say what the agent does next.
+    """
     lines: list[tuple[int, int]] = []
     at = 0
     for line in text.split("\n"):
         bare = line.strip()
-        if bare and not bare.startswith("```") and bare not in known:
+        outdated = is_past and _INTENDS.match(bare)
+        if bare and not bare.startswith("```") and bare not in known and not outdated:
             low = at + line.index(bare)
             lines.append((low, low + len(bare)))
         at += len(line) + 1

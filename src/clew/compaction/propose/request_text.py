@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from clew.compaction.propose.excerpt import LEAST_HEAD, REQUEST_HEAD, ExcerptSource, both_ends
 from clew.compaction.propose.lines import Span
+from clew.rules.request_heading import request_span
 
 LONG = 2_000
 """Characters from which examples of form are left out of a request although it fits; chosen by hand."""
@@ -39,6 +40,10 @@ def request_excerpt(text: str, most_characters: int) -> str | None:
     fits = len(text) <= most_characters
     if fits and len(text) <= LONG:
         return text
+    asked = None if fits else request_span(text)
+    if asked and asked[1] - asked[0] <= most_characters:  # what a tool wrote around the request goes first
+        own = {line for line in _lines(text) if line[1] > asked[0] and line[0] < asked[1]}
+        return ExcerptSource(text).render(own, most_characters)
     form = _sections(text, _OF_FORM if fits else _EXAMPLE)
     lines = [line for line in _lines(text) if line not in form]
     if not form and fits:

@@ -54,6 +54,16 @@ _OUTDATED = "[outdated: "
 REMINDER_END = "</system-reminder>"
 REMINDER = re.compile(rf"\s*<system-reminder>(?:(?!</?system-reminder>).)*+{REMINDER_END}\s*\Z", re.DOTALL)
 """What a harness adds at the end of a result."""
+_REMARK = re.compile(
+    r"\s*(?:\([^()\n]{0,160}\b(?:in your context|no need to (?:re-?)?read)\b[^()\n]{0,160}\)"
+    r"|\bRefer to that earlier (?:tool_result|result|read|output)\b[^.\n]{0,80}\.)\s*\Z",
+    re.IGNORECASE,
+)
+"""What a harness says at the end of a result about the context."""
+_REMARK_SIGNS = ("in your context", "no need to ", "efer to that earlier ")
+"""Substrings of which every such remark has one, checked first."""
+_REMARK_WITHIN = 400
+"""Characters at the end of a result in which a remark is looked for."""
 _GAP = re.compile(r"\[… ([\d,]+ (?:lines?|characters?))\]")
 
 
@@ -147,6 +157,18 @@ class ShrinkCollector:
         return replace(message, parts=tuple(parts.get(j, part) for j, part in enumerate(message.parts)))
 
 
+def without_remark(text: str) -> str:
+    """Return a result without a last remark of the harness on what the context shows.
+
+    After a compaction it may not be true: "file state is current in your context".
+    """
+    end = text[-_REMARK_WITHIN:]
+    if not any(sign in end for sign in _REMARK_SIGNS):
+        return text
+    remark = _REMARK.search(end)
+    return text[: len(text) - len(end) + remark.start()] if remark and remark.start() else text
+
+
 def excerpted(context: ShrinkContext, place: Place, most_tokens: int) -> str:
     """Return an excerpt of a part, with its size and the id of the whole."""
     spans = context.protected_spans(place)
@@ -156,6 +178,8 @@ def excerpted(context: ShrinkContext, place: Place, most_tokens: int) -> str:
     text = document_text(part) or words(part)
     if isinstance(part, ToolResult) and not spans and text.rstrip().endswith(REMINDER_END):
         text = REMINDER.sub("", text)
+    if isinstance(part, ToolResult) and not spans:
+        text = without_remark(text)
     tokens = max(1, context.counter.count_part(part))
     name = context.view[place.message].id
     characters = max(0, most_tokens - NAME_TOKENS) * len(text) // tokens

@@ -30,18 +30,26 @@ LONG_ASK = 2_000
 that was pasted. Chosen by hand."""
 OLDEST_NOTE = 30
 """Messages between a plan or status of the agent and the recent messages after which it is out of date."""
+LONG_AGO = 20
+"""Messages after which a step that such a text announces was taken, or given up; chosen by hand."""
 
 
 class Story:
     """The turns that leave the view with a span, as claims at any level of detail."""
 
     def __init__(
-        self, turns: Turns, gone: Collection[str], find: Find, passed: int = 0, edited: int = 0
+        self,
+        turns: Turns,
+        gone: Collection[str],
+        find: Find,
+        passed: int = 0,
+        edited: int = 0,
+        latest: int = 0,
     ) -> None:
         """Select the turns with a request or a report in ``gone``, the ids of the messages that leave.
 
         ``passed`` and ``edited`` are the numbers of the last test run that passed and of the last edit, as
-        for ``current_findings``.
+        for ``current_findings``; ``latest`` is that of the last message.
         """
         self._find = find
         self._gone = gone
@@ -50,6 +58,7 @@ class Story:
         """The claims of turns, by index, from the level on at which nothing is cut."""
         self._at: dict[int, list[list[Claim]]] = {}
         self._notes = turns.notes
+        self._latest = latest
         self.findings = current_findings(turns, gone, find, passed, edited)
 
     @cached_property
@@ -94,7 +103,8 @@ class Story:
         for cite in self._notes[-2:]:
             if cite.number >= latest - 1 and (said := self._quote(cite)):
                 text, trust = said
-                for start, end in note_spans(text, level, known):
+                is_past = self._latest - cite.number > LONG_AGO
+                for start, end in note_spans(text, level, known, is_past=is_past):
                     place = cite._replace(start=cite.start + start, end=cite.start + end)
                     claims.append(Claim("", ClaimKind.NEXT, text[start:end], (place,), trust, verbatim=True))
         return claims
