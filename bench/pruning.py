@@ -39,7 +39,6 @@ REASONS = {
     "changed in": "outdated reads",
     "nearly repeated": "nearly repeated outputs",
     "replaced by the plan": "replaced plans",
-    "only acknowledges": "acknowledgements",
     "only confirms": "confirmations of calls",
     "a log": "logs",
     "a large output": "large outputs",

@@ -273,3 +273,20 @@ def test_the_report_of_another_agent_keeps_a_share_of_the_room():
     more = faded_sizes(view, sizes, 9_000, Fading(0, reports={Place(2, 0)}), COUNTER.count_part)[1]
     assert usual[2] < 40
     assert 250 < more[2] < 290
+
+
+def test_the_newest_result_of_a_files_edits_is_their_text_if_the_calls_lost_it():
+    def edited(path: str, first: int) -> str:
+        told = f"The file {path} has been updated. Here's the result of running `cat -n` on a snippet:"
+        return "\n".join((told, *(f"{n:6}→value_{n} = {n} * compute()" for n in range(first, first + 20))))
+
+    steps = [edited("/app/a.py", 0), edited("/app/b.py", 40), edited("/app/a.py", 80)]
+    messages = [text_message(Role.USER, "rename it")]
+    for n, output in enumerate(steps):
+        messages += step(f"e{n}", "Edit", {}, output)
+    messages += [m for n in range(9) for m in step(f"r{n}", "Bash", {"command": f"run {n}"}, f"{n}\n{LONG}")]
+    view = items([*messages, spoken("Done.")])
+    task = situation(view, sum(COUNTER.count(item.message) for item in view) // 2)
+    shown = {item.id: item.message for item in apply(propose(task), view)}
+    assert next(shown["m3"].results).text == "[21 lines about /app/a.py, kept as m3]"
+    assert [next(shown[name].results).text for name in ("m5", "m7")] == steps[1:]

@@ -11,7 +11,7 @@ from clew.compaction.plan import Shrink
 from clew.compaction.propose.prune import prune, prune_repeated
 from clew.compaction.propose.shrink import ShrinkCollector, excerpted, shorten, with_true_pointers
 from clew.compaction.propose.shrink_context import ShrinkContext
-from clew.message import Cite, Item, Place, Role, ToolCall, ToolResult, text_message
+from clew.message import Cite, Item, JsonObject, Place, Role, ToolCall, ToolResult, text_message
 from tests.compaction_propose.sessions import COUNTER, LONG, history
 
 
@@ -132,6 +132,74 @@ def test_a_recent_result_that_shows_what_its_call_wrote_keeps_only_its_own_lines
         "m3": "The file a.py has been updated.\nError [3:1] compute is not defined\n"
         "[… 30 lines that repeat the change, kept as m3]"
     }
+
+
+def test_a_result_repeats_a_change_only_if_the_call_shows_it():
+    told = "The file a.py has been updated. Here's the result of running `cat -n` on a snippet:"
+    listing = "\n".join(f"{n:6}→value_{n} = {n} * compute(value_{n})" for n in range(10, 30))
+    lost = history(("Edit", {}, f"{told}\n{listing}"), ("run", {"cmd": "b"}, "ok"))
+    assert recent(lost) == {}
+    change = {"file_path": "a.py", "old_string": "x", "new_string": "value_20 = 20 * compute(value_20)"}
+    shown = history(("Edit", change, f"{told}\n{listing}"), ("run", {"cmd": "b"}, "ok"))
+    assert recent(shown)["m3"] == (
+        "The file a.py has been updated.\n[… 20 lines: the change and what is around it, kept as m3]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "told", "short"),
+    [
+        (
+            "Edit",
+            {"file_path": "/app/a.py"},
+            "The file /app/a.py has been updated successfully.",
+            "[updated]",
+        ),
+        ("Write", {"file_path": "/app/a.py"}, "File created successfully at: /app/a.py", "[created]"),
+        (
+            "apply_patch",
+            {"input": "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** End Patch"},
+            "Exit code: 0\nOutput:\nSuccess. Updated the following files:\nM src/a.py",
+            "[updated]",
+        ),
+        (
+            "TodoWrite",
+            {"todos": [{"content": "Port it", "status": "pending"}]},
+            "Todos have been modified successfully. Please proceed with the current tasks if applicable",
+            "[updated]",
+        ),
+        (
+            "todowrite",
+            {"todos": [{"content": "Port"}]},
+            '[{"content": "Port"}] the todos, updated',
+            "[updated]",
+        ),
+        ("Edit", {"file_path": "a.py"}, "The file a.py has been updated. Warning: x is not defined.", None),
+        ("Edit", {"file_path": "a.py"}, "The file other.py has been updated by the formatter, too.", None),
+        ("Edit", {}, "The file /app/a.py has been updated successfully.", None),
+        ("Read", {"file_path": "a.py"}, "The file a.py has been updated successfully.", None),
+    ],
+)
+def test_a_result_that_only_says_that_it_worked_is_a_word(
+    tool: str, given: JsonObject, told: str, short: str | None
+):
+    view = history((tool, given, told), ("run", {"cmd": "b"}, "ok"))
+    assert recent(view) == ({"m3": short} if short else {})
+
+
+def test_calls_that_do_not_say_what_they_ask_for_are_not_the_same_call():
+    for name, given in (
+        ("Glob", {}),
+        ("Bash", {"description": "Run the tests"}),
+        ("Grep", {"text": "path `./src`"}),
+        ("Bash", {"text": "Run the tests"}),
+    ):
+        assert (
+            pruned(history((name, given, LONG), (name, given, f"{LONG}!"))).get("m3", "")[:9] != "[outdated"
+        )
+    run = {"text": "Run the tests\n\n`make test`"}
+    note = "[outdated: the same call was made again in m5; kept as m3]"
+    assert pruned(history(("Bash", run, LONG), ("Bash", run, f"{LONG}!"))) == {"m3": note}
 
 
 def test_reads_that_look_alike_but_show_other_lines_are_not_outdated():

@@ -1,13 +1,10 @@
-"""Acknowledgements and replaced plans in the agent's prose are pruned, and nothing else is."""
+"""Replaced plans in the agent's prose are pruned, and nothing else is."""
 
 from __future__ import annotations
 
-import pytest
-
-from clew.compaction.propose import propose
-from clew.compaction.propose.prune_prose import acknowledgements, is_bare_acknowledgement, replaced_plans
+from clew.compaction.propose.prune_prose import replaced_plans
 from clew.message import Role, text_message
-from tests.compaction_propose.sessions import items, situation, spoken, step, tokens_of
+from tests.compaction_propose.sessions import items, spoken
 
 PLAN = """Here is my plan:
 1. Read the exporter in src/export.py
@@ -22,58 +19,6 @@ LATER = """Updated plan:
 4. Update the changelog"""
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Understood. I will keep that in mind.",
-        "Got it, thanks for letting me know!",
-        "Of course, I'll take care of it.",
-        "You're welcome! Happy to help.",
-    ],
-)
-def test_a_bare_acknowledgement(text: str):
-    assert is_bare_acknowledgement(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Understood. The port is 8443.",
-        "Got it. Should I also update the docs?",
-        "I won't do that.",
-        "Understood, I will never touch legacy.",
-        "Done. All tests pass now.",
-        "Sure, I'll edit `config.toml`.",
-        "You're right, the cache was the cause.",
-        "",
-    ],
-)
-def test_more_than_an_acknowledgement(text: str):
-    assert not is_bare_acknowledgement(text)
-
-
-def test_acknowledgements_with_a_call_or_by_the_user_stay():
-    view = items(
-        [text_message(Role.USER, "Understood, thank you."), spoken("Got it."), *step("c", "run", {}, "ok")]
-    )
-    assert list(acknowledgements(view)) == []
-
-
-def test_acknowledgements_are_pruned_before_anything_is_summarised():
-    hollow = "Understood. I will keep that in mind and take good care of it from now on, of course."
-    talk = [
-        text_message(Role.USER, "Help me plan the move to the new office."),
-        spoken("Gladly: where do we start?"),
-    ]
-    for n in range(40):
-        talk += [text_message(Role.USER, f"Desk {n} goes to room {n % 7}."), spoken(hollow)]
-    view = items(talk)
-    plan = propose(situation(view, int(tokens_of(view) * 0.7)))
-    assert plan.fits
-    assert [freed.rung for freed in plan.freed] == ["prune"]
-    assert {op.reason for op in plan.operations} == {"only acknowledges"}
-
-
 def test_a_plan_that_a_later_one_replaces_keeps_the_points_of_its_own():
     view = items([spoken(PLAN), text_message(Role.USER, "Go on."), spoken(LATER)])
     (found,) = replaced_plans(view)
@@ -82,6 +27,18 @@ def test_a_plan_that_a_later_one_replaces_keeps_the_points_of_its_own():
         "4. Ask Maria about the header\nThat should take an hour."
     )
     assert found.instead == (2, 0)
+
+
+def test_of_task_lists_only_the_newest_is_shown():
+    def tasks(done: int) -> str:
+        names = ("Add the column", "Fill it for old rows", "Show it on the page", "Test the export")
+        marks = ("X" if n < done else " " for n in range(len(names)))
+        points = (f"- [{mark}] {name}" for mark, name in zip(marks, names, strict=True))
+        return "\n".join(("**Agent task list:**", *points))
+
+    view = items([spoken(tasks(n)) for n in range(3)])
+    note = "**Agent task list:**\n[4 points are in the later plan in m3]"
+    assert [(found.place.message, found.text) for found in replaced_plans(view)] == [(0, note), (1, note)]
 
 
 def test_a_plan_about_something_else_replaces_nothing():

@@ -122,12 +122,3 @@ def test_when_there_are_too_many_changed_files_stay(monkeypatch):
         [message for n in range(5) for message in did("read", {"filePath": f"r{n}.py"}, "x")],
     )
     assert [file.name for file in ledger.artifacts.files] == ["mine.py", "r3.py", "r4.py"]
-
-
-def test_a_relative_path_below_a_dot_folder_is_the_same_file_as_its_full_path():
-    ledger = ledger_of(
-        did("Read", {"file_path": "/r/.github/workflows/ci.yml"}, "x"),
-        did("Edit", {"file_path": ".github/workflows/ci.yml"}, "updated"),
-        did("Edit", {"file_path": "../r/.github/workflows/ci.yml"}, "updated"),
-    )
-    assert list(state(ledger)) == ["/r/.github/workflows/ci.yml", "../r/.github/workflows/ci.yml"]

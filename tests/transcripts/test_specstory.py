@@ -220,3 +220,92 @@ The file /a.py has been updated successfully.
     call, result = (entry.message for entry in list(read(open_source((HEAD + body).encode())))[1:])
     assert [one.arguments for one in call.calls] == [{}]
     assert [one.text for one in result.results] == ["The file /a.py has been updated successfully."]
+
+
+OLD_PAGE = """_**User**_
+
+rename it
+
+---
+
+_**Agent (claude-x)**_
+
+Tool use: **Edit**
+
+Result:
+
+```
+The file /a.py has been updated. Here's the result of running `cat -n` on a snippet of the edited file:
+     1→x = 2
+```
+
+_**User**_
+
+[Request interrupted by user]
+
+_**User**_
+
+leave the tests alone
+
+---
+
+_**Agent (claude-x)**_
+
+Tool use: **Bash** Run the tests
+
+`make test`
+
+Error:
+
+```
+_**User (2026-08-01 09:00:00Z)**_
+make: *** [test] Error 2
+```
+
+_**User (sidechain)**_
+
+Find the callers.
+
+_**Agent (claude-x) (sidechain)**_
+
+None.
+"""
+
+
+def test_headings_without_a_bracket_end_an_output_in_a_page_that_has_such():
+    assert told(OLD_PAGE) == [
+        "L7.0 user: rename it",
+        "L13.1 assistant: Edit({})=use-1",
+        "L13.2 tool: use-1> The file /a.py has been updated. Here's the result of running `cat -n` on a "
+        "snippet of the edited file:\n     1→x = 2",
+        "L24.3 user/injected: [Request interrupted by user]",
+        "L28.4 user: leave the tests alone",
+        'L34.5 assistant: Bash({"text": "Run the tests\\n\\n`make test`"})=use-5',
+        "L34.6 tool: use-5!> _**User (2026-08-01 09:00:00Z)**_\nmake: *** [test] Error 2",
+        "L47.7 user: Find the callers. in sidechain",
+        "L51.8 assistant: None. in sidechain",
+    ]
+
+
+def test_the_line_above_an_output_says_whether_the_call_failed():
+    entries = list(read(open_source((HEAD + OLD_PAGE).encode())))[1:]
+    results = [result for entry in entries for result in entry.message.results]
+    assert [result.is_error for result in results] == [False, True]
+    models = {entry.model for entry in entries if entry.message.role.value == "assistant"}
+    assert models == {"claude-x"}
+
+
+def test_a_quoted_heading_without_a_bracket_ends_nothing_in_a_page_that_has_none():
+    body = """_**Agent (m 2026-08-01 10:00:02Z)**_
+
+Tool use: **Bash** `cat page.md`
+
+```
+```
+
+_**User**_
+
+Always push to main.
+```
+"""
+    assert [one.split(": ", 1)[0].split()[1] for one in told(body)] == ["assistant", "tool"]

@@ -69,8 +69,7 @@ class Fitting:
             options["fixed_tokens"] = sum(counter.count_text(str(item)) for item in fixed)
             result = self.compactor.fit(*given, **options)
             originals = result.originals.items()
-            with self.reporting("did not log the messages"):
-                self.record([message for name, message in originals if name.startswith("m")], key or "")
+            self.record([message for name, message in originals if name.startswith("m")], key or "")
         return result
 
     def to_send(self, result: CompactResult) -> list[Any]:
@@ -95,20 +94,20 @@ class Fitting:
         return await asyncio.to_thread(self.fit, messages, key, fixed=fixed, **options)
 
     @contextmanager
-    def reporting(self, effect: str = "left the messages as they are") -> Iterator[None]:
+    def reporting(self) -> Iterator[None]:
         """Report an error instead of raising it: clew runs inside another program and never breaks it."""
         try:
             yield
         except Exception as error:  # noqa: BLE001  # any error
-            self.report(error, effect)
+            self.report(error)
 
-    def report(self, error: Exception, effect: str = "left the messages as they are") -> None:
-        """Count an error, and log the first of its type with what clew did instead."""
+    def report(self, error: Exception) -> None:
+        """Count an error, and log the first of its type."""
         self.errors += 1
         text = f"{type(error).__name__}: {error}"
         if type(error).__name__ not in self._reported:
             self._reported.add(type(error).__name__)
-            log.warning("clew %s: %s", effect, text)
+            log.warning("clew left the messages as they are: %s", text)
 
     def state(self, key: str = "") -> JsonObject | None:
         """Return the state that another process needs to continue a conversation, as JSON."""
@@ -133,9 +132,6 @@ class Fitting:
         session = self.session_of(key)
         if session is None:
             return
-        # A session may hold the beginning of a conversation from an earlier process. One session for several
-        # conversations holds none of those that come after the first.
-        is_own = callable(self.session) or not self._logged
-        known = self._logged.setdefault(key, len(session.ledger) if is_own else 0)
+        known = self._logged.setdefault(key, len(session.ledger))
         session.add(*map(without_natives, messages[known:]))
         self._logged[key] = max(known, len(messages))

@@ -318,6 +318,12 @@ def _write_action(result: str) -> Action:
     return Action.CREATED if _MADE.search(start) else Action.WRITTEN
 
 
+def changed_file(result: str) -> str:
+    """Return the file that a result says was changed: "The file a.py has been updated."; "" if none."""
+    match = _IN_RESULT.match(result[:_SAMPLE])
+    return (match["edited"] or match["made"] or "") if match else ""
+
+
 def _named_in(result: str) -> str:
     """Return the file that a result names, if the call did not name one."""
     match = _IN_RESULT.search(result[:_SAMPLE]) or _IN_RESULT.search(result[-_SAMPLE:])

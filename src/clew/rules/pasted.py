@@ -279,12 +279,7 @@ def tasks(text: str) -> Iterator[tuple[int, int]]:
 
 def is_briefing(text: str) -> bool:
     """Return True if a long text assigns the agent its role and task."""
-    return len(text) >= LONG and assigns_role(text)
-
-
-def assigns_role(text: str) -> bool:
-    """Return True if a text tells the agent near its beginning who it is, or what its task is."""
-    return _TO_THE_AGENT.search(text[:_ADDRESS_WITHIN]) is not None
+    return len(text) >= LONG and bool(_TO_THE_AGENT.search(text[:_ADDRESS_WITHIN]))
 
 
 # Text that is announced as another person's -----------------------------------------------------------

@@ -42,7 +42,7 @@ class Shrink:
     message: Message
     """What is shown instead: same role and call ids, so that calls and results still match.
 
-    Without parts, nothing is shown: the message had only thinking, and the agent's next one follows it."""
+    Without parts, nothing is shown: the message had only thinking."""
     reason: str
     """For people: ``read again later by m41``."""
     rung: Rung = Rung.PRUNE

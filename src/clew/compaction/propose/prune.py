@@ -19,13 +19,14 @@ from clew.compaction.propose.lines import lines_backwards, lines_of
 from clew.compaction.propose.near_duplicates import near_duplicates
 from clew.compaction.propose.prune_calls import (
     acknowledged,
+    confirmations,
     echoes,
     failed_edits,
     repeated_arguments,
     rewritten,
 )
 from clew.compaction.propose.prune_edited import replaced_lines, unchanged_lines
-from clew.compaction.propose.prune_prose import acknowledgements, replaced_plans
+from clew.compaction.propose.prune_prose import replaced_plans
 from clew.compaction.propose.shrink import (
     REMINDER,
     REMINDER_END,
@@ -122,7 +123,7 @@ def _asked_again(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub
         return
     changes = [step.result for step in steps if step.action.kind in _CHANGES_FILES and step.succeeded]
     for step in repeated:
-        if step.asks_agent or step.action.kind not in _ASKED_AGAIN:
+        if step.asks_agent or step.action.kind not in _ASKED_AGAIN or not step.is_told:
             continue
         later = next((one for one in reversed(calls[step.key]) if _replaces(one, step, changes)), None)
         if (
@@ -295,8 +296,8 @@ def _oversized(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
 
 
 def _prose(context: ShrinkContext, start: int = 0) -> Iterator[Stub]:
-    """Find acknowledgements of the agent, and plans in prose that a later one replaces, from an index on."""
-    for found in chain(acknowledgements(context.view, start), replaced_plans(context.view, start)):
+    """Find plans in prose that a later one replaces, from an index on."""
+    for found in replaced_plans(context.view, start):
         yield Stub(*found)
 
 
@@ -370,7 +371,7 @@ def prune_repeated(context: ShrinkContext, start: int, stop: int, last: int | No
     for stub in chain(echoes(context, steps), _reminders(context, steps)):
         if start <= stub.place.message < (stop if last is None else last):
             _add(collector, context, stub)
-    for stub in _remarks(steps):
+    for stub in chain(confirmations(steps), _remarks(steps)):
         if start <= stub.place.message < (stop if last is None else last):
             collector.add(stub.place, stub.text, stub.reason)
     return collector.shrinks()

@@ -6,6 +6,7 @@ import json
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from types import MappingProxyType
 
 from clew.compaction.propose.edits import edits
 from clew.compaction.propose.line_kinds import NUMBERED_LINE
@@ -116,6 +117,57 @@ def acknowledged(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub
             yield Stub(step.result, f"{first}\n[the rest is kept as {step.name}]", "only confirms the call")
 
 
+_CONFIRMED = MappingProxyType(
+    {
+        ActionKind.WRITE: "[written]",
+        ActionKind.EDIT: "[updated]",
+        ActionKind.PATCH: "[updated]",
+        ActionKind.DELETE: "[deleted]",
+        ActionKind.MOVE: "[moved]",
+        ActionKind.TODO: "[updated]",
+    }
+)
+"""What is shown of a result that says no more."""
+LONGEST_CONFIRMATION = 600
+"""Characters; a longer result of an edit says more than that it worked. Chosen by hand."""
+_SAYS_DONE = frozenset(
+    """
+    a added all and applied at been bytes changed changes code content contents created d deleted done edit
+    edited edits exit existing file files following has have in is it line lines m made modified moved new of
+    ok old output overwritten patch removed renamed replaced replacement replacements saved seconds success
+    successful successfully the time to total update updated wall was were with wrote written
+    applicable continue current ensure if list plan please proceed progress tasks that todo todos track use
+    you your
+    """.split()  # noqa: SIM905  # as a literal it takes a line for each word
+)
+"""Words of results that only say that a file or a task list was changed, and how much."""
+_TOKEN = re.compile(r"[^\s\"'`,:;()\[\]{}<>]+")
+_PATH = re.compile(r".+[./].+")
+
+
+def confirmations(steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find results that say no more than that the call worked, such as "The file a.py has been updated."."""
+    for step in steps:
+        short = _CONFIRMED.get(step.action.kind)
+        if short and len(step.text) <= LONGEST_CONFIRMATION and step.succeeded and _only_confirms(step):
+            short = "[created]" if "creat" in step.text.lower() else short
+            yield Stub(step.result, short, "only says that it worked")
+
+
+def _only_confirms(step: Step) -> bool:
+    """Whether all that a result says is in its call, but for words such as "updated"."""
+    given, path = step.asked.input_text, step.action.subject
+    text = step.text.replace(path, " ") if path else step.text
+    in_call = _TOKEN if step.action.kind is ActionKind.TODO else _PATH
+    tokens = (token.rstrip(".!…") for token in _TOKEN.findall(text))
+    return bool(step.text) and all(
+        token.lower() in _SAYS_DONE
+        or not any(map(str.isalpha, token))
+        or (in_call.fullmatch(token) and token.rpartition("/")[2] in given)
+        for token in tokens
+    )
+
+
 _WRITES = frozenset((ActionKind.WRITE, ActionKind.EDIT, ActionKind.PATCH))
 _ANNOUNCES = re.compile(r"(?<=\.)\s[^.\n]*(?:`[^`\n]*`[^.\n]*)*:\Z")
 """A last sentence that announces the lines which are left out."""
@@ -126,17 +178,39 @@ ECHO_SHARE = 0.5
 def echoes(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find results that show again what their call wrote; lines that only the result has stay."""
     for step in long_results(steps):
-        if step.action.kind in _WRITES and step.succeeded:
-            lines = step.text.split("\n")
-            written = {line.strip() for text in json_strings(step.asked.input) for line in text.split("\n")}
-            own = [
-                line for line in lines if not (NUMBERED_LINE.match(line) or line.strip("+- \t") in written)
-            ]
-            if sum(map(len, own)) <= (1 - ECHO_SHARE) * len(step.text):
-                note = f"[… {len(lines) - len(own):,} lines that repeat the change, kept as {step.name}]"
-                told = "\n".join(own).strip()
-                told = _ANNOUNCES.sub("", told)
-                yield Stub(step.result, f"{told}\n{note}".lstrip(), "repeats what its call wrote")
+        if step.action.kind not in _WRITES or not step.succeeded or not _repeats_change(step):
+            continue
+        written = _written(step)
+        lines = step.text.split("\n")
+        around = [line for line in lines if NUMBERED_LINE.match(line) and not _is_among(line, written)]
+        own = [line for line in lines if not (NUMBERED_LINE.match(line) or _is_among(line, written))]
+        if sum(map(len, own)) <= (1 - ECHO_SHARE) * len(step.text):
+            what = "lines: the change and what is around it" if around else "lines that repeat the change"
+            note = f"[… {len(lines) - len(own):,} {what}, kept as {step.name}]"
+            told = _ANNOUNCES.sub("", "\n".join(own).strip())
+            yield Stub(step.result, f"{told}\n{note}".lstrip(), "repeats what its call wrote")
+
+
+def says_change(step: Step) -> bool:
+    """Whether the call of an edit says what it wrote: some transcripts have only the result."""
+    return any(edits(step.asked.arguments)) or _repeats_change(step)
+
+
+def _repeats_change(step: Step) -> bool:
+    """Whether a result has a line that its call wrote."""
+    written = _written(step) - {""}
+    return any(_is_among(line, written) for line in step.text.split("\n"))
+
+
+def _written(step: Step) -> set[str]:
+    """Return the lines in the arguments of a call."""
+    return {line.strip() for text in json_strings(step.asked.input) for line in text.split("\n")}
+
+
+def _is_among(line: str, written: set[str]) -> bool:
+    """Whether a line of a listing or of a diff is one of these, without its number or sign."""
+    bare = NUMBERED_LINE.sub("", line).strip()
+    return bare in written or bare.lstrip("+-").strip() in written
 
 
 SHORTEST_PROMPT = 800

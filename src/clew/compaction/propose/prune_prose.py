@@ -1,7 +1,6 @@
-"""Prune the agent's prose: bare acknowledgements, and plans that a later plan replaces.
+"""Prune the agent's prose: plans and task lists that a later one replaces.
 
-Nothing unique is lost: an acknowledgement names nothing and asks nothing, and the points of a plan that the
-later one does not repeat are kept.
+Nothing unique is lost: the points of a plan that the later one does not repeat are kept.
 """
 
 from __future__ import annotations
@@ -11,13 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from clew.ledger.deferred import matter
-from clew.ledger.replies import is_report
 from clew.message import Item, Place, Role, Text
-from clew.rules.prefilter import CHUNKS, marks
 
-LONGEST_ACKNOWLEDGEMENT = 300
-"""Characters; a longer text says something. Chosen by hand."""
-ACKNOWLEDGED = "[acknowledged]"
 FEWEST_POINTS = 3
 """Points that make a list a plan..."""
 LONGEST_LEAD = 160
@@ -28,12 +22,8 @@ REPEATED_SHARE, REVISED_SHARE = 0.5, 0.25
 """Share of the points that a later plan must repeat to replace an earlier one; the second number if it calls
 itself a revision. Chosen by hand."""
 
-_NAMES_SOMETHING = re.compile(r"[\d`/\\_=<>{}\[\]\"“”?]|\w\.\w|\b(?:not|never|won[’']?t|can(?:no|[’'])t)\b")
-"""Signs of a text that is more than an acknowledgement: a value, a name, a quote, a question, a refusal..."""
-_NAMES_MARK = CHUNKS.mark_by(_NAMES_SOMETHING.search)
-"""...none of which contains white space."""
 _POINT = re.compile(r"[ \t]*(?:\d{1,3}[.)]|[-*•]|\[[ xX]\])[ \t]+(?=\S)")
-_PLAN = re.compile(r"\b(?:plan|steps|to-?do(?:s| list)?|approach|roadmap)\b", re.IGNORECASE)
+_PLAN = re.compile(r"\b(?:plan|steps|to-?dos?|task[ ]list|approach|roadmap)\b", re.IGNORECASE)
 _REVISED = re.compile(r"\b(?:re-?vised|up-?dated|new|changed|adjusted|instead)\b", re.IGNORECASE)
 
 
@@ -44,22 +34,6 @@ class Replaced(NamedTuple):
     text: str
     reason: str
     instead: Place | None = None
-
-
-def acknowledgements(view: Sequence[Item], start: int = 0) -> Iterator[Replaced]:
-    """Find messages of the agent from an index on that only acknowledge or promise, and call no tool."""
-    for i, item in enumerate(view[start:], start):
-        parts = item.message.parts
-        if item.message.role is not Role.ASSISTANT or len(parts) != 1 or not isinstance(parts[0], Text):
-            continue
-        text = parts[0].text
-        if len(ACKNOWLEDGED) < len(text) <= LONGEST_ACKNOWLEDGEMENT and is_bare_acknowledgement(text):
-            yield Replaced(Place(i, 0), ACKNOWLEDGED, "only acknowledges")
-
-
-def is_bare_acknowledgement(text: str) -> bool:
-    """Whether a text of the agent only acknowledges or promises, and names, asks and refuses nothing."""
-    return bool(text.strip()) and not marks(text) & _NAMES_MARK and not is_report(text)
 
 
 class _Plan(NamedTuple):

@@ -12,6 +12,7 @@ from clew.compaction.propose.current_text import MOST_MESSAGES, FileTexts, curre
 from clew.compaction.propose.file_text import FilePassage, is_plan, passages
 from clew.compaction.propose.focus import FOCUS_SHARE, Focus
 from clew.compaction.propose.guides import guides_in
+from clew.compaction.propose.prune_calls import says_change
 from clew.compaction.propose.shrink_context import ExcerptSources, Folds
 from clew.compaction.propose.steps import steps_of
 from clew.compaction.propose.tail import (
@@ -34,7 +35,7 @@ from clew.compaction.propose.terms import LONGEST_REQUEST, RECENT, mentioned, te
 from clew.compaction.propose.thinking import without_thinking
 from clew.compaction.propose.topics import Topics
 from clew.compaction.task import CompactionTask
-from clew.ledger.tool_actions import ActionKind
+from clew.ledger.tool_actions import CHANGING, ActionKind
 from clew.message import Cite, Item, Message, Place, Role, Thinking
 
 THINKING_SHARE = 0.2
@@ -179,6 +180,7 @@ class Scene:
             self._guides_of_turn,
             self._failed,
             self._reports,
+            self._edited,
         )
         return faded_sizes(self.view, self.sizes, self.tail_room, fading, self.task.counter.count_part)
 
@@ -218,6 +220,16 @@ class Scene:
         start = max(self.floor, len(self.view) - MOST_FOR_GUIDES)
         reports = (step.result for step in reversed(steps_of(self.view, start)) if step.asks_agent)
         return frozenset(islice(reports, MOST_REPORTS))
+
+    @cached_property
+    def _edited(self) -> frozenset[Place]:
+        """The newest result of each file's recent edits, of those whose calls do not say what they wrote."""
+        start = max(self.floor, len(self.view) - MOST_FOR_GUIDES)
+        found: dict[str, Place] = {}
+        for step in steps_of(self.view, start):
+            if step.action.kind in CHANGING and step.succeeded and not says_change(step):
+                found.update(dict.fromkeys(step.files[1], step.result))
+        return frozenset(found.values())
 
     @cached_property
     def _asked(self) -> frozenset[int]:

@@ -21,6 +21,7 @@ from clew.compaction.propose.edits import counterpart
 from clew.compaction.propose.excerpt import LINE_SHARE, TWO_ENDS, both_ends
 from clew.compaction.propose.lines import LONGEST_LINE, gap_note
 from clew.compaction.propose.shrink_context import ShrinkContext, TextKind
+from clew.ledger.tool_actions import changed_file
 from clew.message import (
     Item,
     Json,
@@ -48,6 +49,8 @@ SHORT_LINE = 60
 """Characters of a line that always stay whole."""
 CONTEXT = 2
 """Lines shown before and after what an edit changes."""
+LONGEST_PATH = 60
+"""Characters shown of the path of a changed file in a short note on a result."""
 REPEATED = "repeated in "
 """How the reason of a stub begins that points to the same output, further down."""
 _OUTDATED = "[outdated: "
@@ -190,6 +193,9 @@ def excerpted(context: ShrinkContext, place: Place, most_tokens: int) -> str:
     characters = max(LEAST_CHARACTERS, characters)
     text, spans = context.folded(text, spans)
     is_short = isinstance(part, ToolResult) and characters < TWO_ENDS < len(text) and not spans
+    if is_short and (path := changed_file(text)):
+        shorter = path if len(path) <= LONGEST_PATH else f"…{path[path.find('/', -LONGEST_PATH) :]}"
+        return f"[{len(text.splitlines()):,} lines about {shorter}, kept as {name}]"
     if is_short and (outline := context.excerpt_source(text, _text_kind(context, place)).outline(characters)):
         return f"[{len(text.splitlines()):,} lines, kept as {name}: {outline}]"
     shown = None

@@ -79,6 +79,17 @@ class Step:
         """Whether the call gives work to another agent, which answers with a report."""
         return self.asked.name.lower() in _AGENTS
 
+    @property
+    def is_told(self) -> bool:
+        """Whether the arguments say what was asked for: some transcripts lost them, or have a description."""
+        if self.action.subject:
+            return True
+        given = {name: value for name, value in self.action.arguments.items() if name not in _ABOUT_RUN}
+        if given.keys() != {"text"}:
+            return bool(given)
+        # A page shows a call as Markdown: of a search only the folder, of a read or run what it is about.
+        return self.action.kind is not ActionKind.SEARCH and "`" in str(given["text"])
+
     @once
     def succeeded(self) -> bool:
         """Whether the call succeeded."""

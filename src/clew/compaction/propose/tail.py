@@ -287,6 +287,8 @@ class Fading(NamedTuple):
     """The indices of the messages with the newest run that failed."""
     reports: Collection[Place] = ()
     """The last reports of other agents that the agent asked."""
+    edited: Collection[Place] = ()
+    """The newest result of each file's edits if only results show the text: it fades as arguments do."""
 
 
 def faded_sizes(
@@ -311,6 +313,8 @@ def faded_sizes(
                 tokens = count(part)
                 if isinstance(part, Thinking):
                     thought += tokens if i < fading.thinking else 0
+                elif Place(i, j) in fading.edited:
+                    gone += max(0, tokens - most)
                 elif tokens > SHORT_RESULT and (least := _more_of(message, Place(i, j), fading, room)):
                     gone += max(0, tokens - least)
                 elif i == fading.plan and isinstance(part, ToolCall | ToolResult):

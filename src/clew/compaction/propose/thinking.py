@@ -1,8 +1,8 @@
 """Remove thinking blocks from messages, whole: a signed block must not be shortened.
 
 ``without_thinking`` returns messages as if their thinking were removed, to count what that would save;
-``remove_thinking`` returns the operations of a plan that do it. A message that has nothing else is left out
-if the agent's next one follows it, and becomes ``[thinking left out]`` otherwise.
+``remove_thinking`` returns the operations of a plan that do it. A message that has nothing else is left out:
+providers accept two messages of the user in a row.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import zip_longest
 
 from clew.compaction.plan import Rung, Shrink
 from clew.message import (
@@ -19,15 +18,11 @@ from clew.message import (
     Native,
     Part,
     Role,
-    Text,
     Thinking,
-    Trust,
 )
 
 _LEFT_OUT = Thinking("")
 """A placeholder for a thinking block, so that part indices stay valid while a cut is searched."""
-_INSTEAD = Text("[thinking left out]", trust=Trust.ASSISTANT)
-"""Replaces a message that has only thinking: providers accept no empty message."""
 _REASON = "there is no room for its thinking"
 _EARLIER = "thinking of an earlier turn"
 
@@ -44,11 +39,7 @@ def without_thinking(items: Iterable[Item]) -> list[Item]:
 
 def _with_gaps(message: Message) -> Message:
     parts = tuple(_LEFT_OUT if isinstance(part, Thinking) else part for part in message.parts)
-    return replace(message, parts=parts if _has_more(message) else (_INSTEAD, *parts[1:]))
-
-
-def _has_more(message: Message) -> bool:
-    return not all(isinstance(part, Thinking) for part in message.parts)
+    return replace(message, parts=parts)
 
 
 def remove_thinking(
@@ -57,19 +48,17 @@ def remove_thinking(
     """Return shrinks that remove the thinking of messages, on top of the given shrinks.
 
     Removing that of earlier turns is pruning: providers do not read it either. A message that has nothing
-    else is shown no more if another one of the agent follows; otherwise a note stays in its place.
+    else is shown no more.
     """
     smaller = {shrink.id: shrink for shrink in shrinks}
     linked: set[str] = set()
-    for item, following in zip_longest(items, items[1:]):
+    for item in items:
         linked = linked if item.message.role is Role.ASSISTANT else set()
         linked |= set(_wires_of_items(item.message))
         known = smaller.get(item.id)
         message = _unlinked(known.message if known else item.message, linked)
         if has_thinking(item.message):
-            spoken = tuple(part for part in message.parts if not isinstance(part, Thinking))
-            is_followed = following is not None and following.message.role is Role.ASSISTANT
-            message = replace(message, parts=spoken or (() if is_followed else (_INSTEAD,)))
+            message = replace(message, parts=tuple(p for p in message.parts if not isinstance(p, Thinking)))
         if message is not (known.message if known else item.message):
             reason, rung = (_EARLIER, Rung.PRUNE) if of_earlier_turns else (_REASON, Rung.TRUNCATE)
             if known:
