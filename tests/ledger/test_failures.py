@@ -37,6 +37,17 @@ def test_a_failure_is_mended_by_the_same_command():
 
 
 @pytest.mark.parametrize(
+    "worked",
+    ["& 'C:\\Program Files\\Git\\bin\\bash.exe' -lc \"./setup.sh | bash\"", "./setup.sh | bash"],
+)
+def test_a_command_line_in_another_shell_is_the_same_attempt(worked):
+    ledger = ledger_of(
+        ran('bash -lc "./setup.sh | bash"', "no such file: setup.sh", code=1), ran(worked, "ok")
+    )
+    assert [failure.is_fixed for failure in ledger.failures] == [True]
+
+
+@pytest.mark.parametrize(
     ("failed", "worked"),
     [
         ("python -m pytest tests/a.py -q", ".venv/bin/pytest tests/a.py"),

@@ -85,6 +85,8 @@ def test_an_approved_plan_is_the_goal():
         "Forget that, I want a web page",
         "Actually, let's do a CLI",
         "Instead, write it in Go",
+        "that works. now let's get this deployed to the staging server.",
+        "Looks right!\nNext, add the exporter",
     ],
 )
 def test_the_user_says_when_the_goal_changes(text):

@@ -121,6 +121,62 @@ def test_a_list_of_something_else_is_no_list(given):
     assert ledger_of(did("TodoWrite", given, "ok")).loops.todos == ()
 
 
+def listing(*lines, heading="**Agent task list:**"):
+    return assistant("\n".join((heading, *lines)))
+
+
+def test_the_agents_newer_list_replaces_its_older_ones_however_its_items_are_worded():
+    ledger = ledger_of(
+        user("Build the exporter."),
+        listing("- [ ] 🔥 Write the parser", "- [ ] ❄️ Test the parser"),
+        listing("- [X] 🔥 Write the parser", "- [⚡] ❄️ Test the parser"),
+        *did("Bash", {"command": "ls"}, "a"),
+        listing("- [⚡] Polish the output", "- [-] Write it down", "- [ ] Ship it", heading="## Todo List"),
+    )
+    assert ledger.loops.todos == (
+        Todo("Polish the output", "in_progress"),
+        Todo("Write it down", "in_progress"),
+        Todo("Ship it", "pending"),
+    )
+    assert [loop.text for loop in ledger.loops.closed if loop.kind is LoopKind.TODO] == [
+        "🔥 Write the parser",
+        "❄️ Test the parser",
+    ]
+
+
+@pytest.mark.parametrize("heading", ["## Lista de tareas", "**Aufgaben**", "할 일:", "待办事项"])
+def test_a_heading_in_any_language_makes_a_list_the_agents_tasks(heading):
+    around = "\n\nA long explanation follows.\n" * 9
+    text = f"{heading}\n\n- [ ] Revisar `login.py`\n- [ ] Añadir pruebas{around}"
+    assert [todo.text for todo in ledger_of(user("go"), assistant(text)).loops.todos] == [
+        "Revisar `login.py`",
+        "Añadir pruebas",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Checklist\n\nWhat I look at in a review:\n\n- [ ] The names fit\n- [ ] No dead code\n\n"
+        "Say if you want more.\nThe rest of the answer follows.\nIt is long.\nAnd longer.",
+        "- [ ] Esta tarefa está no escopo?\n- [ ] Os nomes batem?",
+        "Done:\n- [x] Something nobody listed",
+    ],
+)
+def test_other_lists_of_boxes_in_an_answer_are_no_tasks(text):
+    assert ledger_of(user("go"), assistant(text)).loops.todos == ()
+
+
+def test_a_list_with_open_tasks_is_no_report():
+    request = user("Now deploy it to the staging server.")
+    agreed = assistant("You're right! The image needs git. Let me check the Dockerfile.")
+    listed = listing("- [X] Build the image", "- [⚡] Push the image")
+    assert [loop.text for loop in ledger_of(request, agreed, listed).loops.open] == [
+        "Now deploy it to the staging server.",
+        "Push the image",
+    ]
+
+
 def test_a_checklist_is_ticked_off_by_the_same_words():
     ledger = ledger_of(
         plan("Implement the following plan:\n- [ ] Parse the file\n- [x] Old news\n1. [ ] Write the tests"),
@@ -451,6 +507,31 @@ def test_an_announcement_is_closed_when_calls_carried_it_out_and_the_model_speak
     assert announced(other, assistant("The README was wrong."), call("Bash", {"command": "x"})) != []
     looked = did("Grep", {"pattern": "sidebar view entry empty state"}, "none")
     assert announced(looked, assistant("Nothing uses it yet."), call("Bash", {"command": "x"})) != []
+
+
+@pytest.mark.parametrize(
+    ("words", "opens"),
+    [
+        ("yep it looks exactly as you've described", False),
+        ("Great, that works.", False),
+        ("yes it works but the colours are wrong", True),
+        ("ok that's good, can you also add a test?", True),
+    ],
+)
+def test_a_confirmation_asks_for_nothing(words, opens):
+    ledger = ledger_of(user("Fix it."), assistant("Fixed. Does it work for you?"), user(words))
+    assert bool(open_texts(ledger, LoopKind.REQUEST, LoopKind.QUESTION)) is opens
+    assert ledger.turns.all[-1].asks is opens
+
+
+def test_a_step_that_is_being_taken_is_closed_by_its_calls():
+    said = assistant(
+        "The core is clear. Next I'm exporting the session log and retrying the installer via bash."
+    )
+    tried = ran("bash export.sh session.log"), ran("bash install.sh")
+    assert open_texts(ledger_of(user("Go."), said, *tried), LoopKind.PROMISE) == []
+    other = ran("git status")
+    assert len(open_texts(ledger_of(user("Go."), said, other), LoopKind.PROMISE)) == 1
 
 
 PASSED = "==== 3 passed in 0.10s ===="

@@ -2,7 +2,8 @@
 
 ``announced_steps(text)`` finds the sentences, ``Announcements`` tracks what is left of them. A step is
 closed if the calls after it name most of its words and the model speaks of something else, or if files are
-changed after it and the tests pass then. A later announcement replaces it. ``Talk`` opens and closes the
+changed after it and the tests pass then. What the model says it is doing ("I'm exporting the log") is closed
+by the results of calls that name some of it. A later announcement replaces it. ``Talk`` opens and closes the
 work items.
 """
 
@@ -24,6 +25,8 @@ from clew.message.patterns import AnyCasePattern, lazy_pattern
 _FEWEST_WORDS, _MISSING = 3, 0.4
 """Content words of an announcement from which it can be recognised in calls, and the share of them that the
 calls which carry it out need not name; chosen by hand."""
+_MISSING_UNDERWAY = 0.7
+"""The same share for a step that the model is taking already: its calls follow at once. Chosen by hand."""
 
 
 class AnnouncedSteps(NamedTuple):
@@ -72,15 +75,21 @@ class Announcements:
                 if id_ not in self.begun and any(asked.action.kind in CHANGING for asked in calls):
                     self.begun.append(id_)
 
-    def carried_out(self, items: Mapping[str, Loop]) -> list[str]:
-        """Return the ids of the open steps that calls carried out, and forget these and closed ones."""
+    def carried_out(self, items: Mapping[str, Loop], *, underway: bool = False) -> list[str]:
+        """Return the ids of the open steps that calls carried out, and forget these and closed ones.
+
+        With ``underway`` only those of steps that the model was taking as it announced them.
+        """
         done = []
         for id_, missing in tuple(self.undone.items()):
             loop = items.get(id_)
             words = announced_stems(loop.text) if loop else ()
+            share = _MISSING_UNDERWAY if loop and _UNDERWAY.search(loop.text) else _MISSING
             if loop is None:
                 del self.undone[id_]
-            elif len(words) >= _FEWEST_WORDS and len(missing) <= len(words) * _MISSING:
+            elif underway and share != _MISSING_UNDERWAY:
+                continue
+            elif len(words) >= _FEWEST_WORDS and len(missing) <= len(words) * share:
                 del self.undone[id_]
                 done.append(id_)
         return done
@@ -100,6 +109,8 @@ class Announcements:
 
 # What the patterns recognise ---------------------------------------------------------------------------
 
+_UNDERWAY = lazy_pattern(r"\b(?:i[’']m|i am|we[’']re|we are) (?!going\b)\w+ing\b", re.IGNORECASE)
+"""A step that is being taken: "next I'm exporting the log"."""
 _RUNS_TESTS = lazy_pattern(
     r"\b(?:re-?run|run|execute|verify|validate)\b[^.;]*\b(?:tests?|suite|checks?|lint\w*|type-?check\w*)\b",
     re.IGNORECASE,

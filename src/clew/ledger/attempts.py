@@ -73,8 +73,12 @@ def _succeeded(action: ToolAction) -> Iterator[Simple]:
 
 
 def _line(action: ToolAction) -> str:
-    """Return a command line with the slashes of paths as a Unix shell writes them."""
-    return action.subject.replace("\\", "/") if "powershell" in action.tool.lower() else action.subject
+    """Return a command line as a Unix shell writes it; of ``bash -lc "make"``, what it runs."""
+    line = action.subject
+    if "powershell" in action.tool.lower() or _WINDOWS.match(line):
+        line = line.removeprefix("& ").replace("\\", "/")
+    wrapped = _IN_SHELL.fullmatch(line)
+    return wrapped["line"] if wrapped else line
 
 
 def _script(simple: Simple) -> str:
@@ -228,6 +232,13 @@ def _program_and_first_operand(simple: Simple) -> list[str]:
 
 # What the patterns recognise ---------------------------------------------------------------------------
 
+_WINDOWS = lazy_pattern(r"& ['\"]|['\"]?[A-Za-z]:\\")
+"""How a command line of PowerShell begins that names its program: "& 'C:\\Git\\bin\\bash.exe'"."""
+_IN_SHELL = lazy_pattern(
+    r"""(?:'[^']*/|"[^"]*/|\S*/)?(?:ba|z)?sh(?:\.exe)?['"]?\s+-l?c\s+(["'])(?P<line>(?:(?!\1).)*)\1\s*""",
+    re.DOTALL,
+)
+"""A shell that runs one command line: "bash -lc 'make all'"."""
 _VARIES = lazy_pattern(r"-|\d+(?:\.\d+)?[smhd]?$|.*=")
 """Words that differ between attempts at one thing: options, numbers, durations, assignments."""
 _SETTING_UP = frozenset(("cd", "export", "source", "set", "echo", "sleep"))

@@ -101,8 +101,9 @@ class Goals:
             if asks_nothing_new(text) or is_command(text) or asks_for_nothing(text):
                 return None
             return GoalKind.CHANGED if self.goals else GoalKind.FIRST
-        kind = self._change(text)
-        if kind is None or _ASIDE.search(text, 0, _OPENING) or asks_nothing_new(text):
+        request = text[_after_opening(text) :]
+        kind = self._change(text) or (self._change(request) if request != text else None)
+        if kind is None or _ASIDE.search(request, 0, _OPENING) or asks_nothing_new(text):
             return None
         return kind
 
@@ -142,6 +143,12 @@ class Goals:
         self.reported_done = self.cleared = False
 
 
+def _after_opening(text: str) -> int:
+    """Return where a text goes on after a short first sentence: "That works. Now let's deploy it."."""
+    first = _FIRST_SENTENCE.match(text)
+    return first.end() if first else 0
+
+
 def _takes_back(utterance: Utterance) -> bool:
     text = utterance.text
     return utterance.speaker is USER and len(text) <= _LONGEST_WITHDRAWAL and bool(_WITHDRAWN.fullmatch(text))
@@ -174,6 +181,8 @@ def _quoted(text: str) -> tuple[int, int]:
 
 _FIRST_WORD = lazy_pattern(r"\W*(\w+)")
 """The first word of a text."""
+_FIRST_SENTENCE = lazy_pattern(r"[^.!?\n,;:]{2,60}[.!]+\s+(?=\S)|[^.!?\n]{2,60}\n+")
+"""A short first sentence, which may say what the user thinks of the last result: "That works."."""
 # What may precede a request: "Great, thanks. Now …".
 _OPENERS = (
     r"^\W*(?:(?:ok(?:ay)?|great|perfect|cool|good|nice|alright|thanks|thank\ you|yes|so|and|done)\b[\s,.!]*)*"

@@ -21,10 +21,18 @@ LONGEST_QUOTE = 2_000
 _LONGEST_STATEMENT = 600
 """Characters above which a text always counts as a request; chosen by hand."""
 
+_LONGEST_CONFIRMATION = 120
+"""Characters above which a text that begins with a yes is read as more than that; chosen by hand."""
+
 
 def asks_nothing_new(text: str) -> bool:
     """Return True if a text only greets, thanks, or continues the work."""
     return bool(_EMPTY_WORDS.fullmatch(text[:LONGEST_QUOTE])) or not _LONG_WORD.search(text)
+
+
+def is_confirmation(text: str) -> bool:
+    """Return True if a text only confirms what the model said or did: "yep, it looks as you described"."""
+    return len(text) <= _LONGEST_CONFIRMATION and _CONFIRMS.fullmatch(text) is not None
 
 
 def is_command(text: str) -> bool:
@@ -82,6 +90,13 @@ _EMPTY_WORDS = lazy_pattern(
     re.VERBOSE | re.IGNORECASE,
 )
 """Greetings, thanks, and words that only continue the work: "ok great, go ahead please"."""
+_CONFIRMS = lazy_pattern(
+    r"""\W*(?:(?:yes|yeah|yep|yup|ok|okay|great|good|nice|perfect|cool|awesome|right|correct)\b\W*)+
+    (?:it|that|this|they|everything|all)(?:\ all)?(?:[’']s|\ (?:look|work|seem|is|are|was|match|do|did)\w*)\b
+    (?:(?!\b(?:but|and|except|however|now|then|please|can|could|should|not|still|only|though)\b|n[’']t)[^?])*""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""A yes, and a statement that the result is as it should be."""
 _LONG_WORD = lazy_pattern(r"[^\W\d_]{4,}")
 """A text without such a word says nothing new."""
 _COMMAND = lazy_pattern(r"/[a-z][\w:-]*")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from clew.ledger.checklist import only_lists_open_tasks
 from clew.message.patterns import lazy_pattern
 from clew.rules.prefilter import CHUNKS, marks
 
@@ -21,7 +22,7 @@ _LONGEST_REFUSAL = 1_200
 
 def is_report(text: str) -> bool:
     """Return True if a text of the model can finish open work: it states a result or what was done."""
-    if _unsettled(text):
+    if _unsettled(text) or only_lists_open_tasks(text):
         return False
     if len(text) <= LONGEST_HOLLOW and _breaks_off(text):
         return False

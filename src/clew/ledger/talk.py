@@ -26,12 +26,13 @@ from dataclasses import dataclass, field, replace
 
 from clew.ledger.announcements import Announcements, announced_steps
 from clew.ledger.answers import answers, goes_on, unanswered
+from clew.ledger.checklist import only_lists_open_tasks
 from clew.ledger.compound import CompoundRequests
 from clew.ledger.deferred import DeferredRequests
 from clew.ledger.exchange import Asked, Exchange, Reading
 from clew.ledger.last_reply import LastReply, is_before
 from clew.ledger.loop import DECLINED, OF_THE_USER, Closed, Loop, LoopKind, take_closed_by_hand
-from clew.ledger.non_requests import asks_nothing_new, is_command, states_only
+from clew.ledger.non_requests import asks_nothing_new, is_command, is_confirmation, states_only
 from clew.ledger.outcome import Ended
 from clew.ledger.questions import (
     LAST_WORDS,
@@ -122,6 +123,9 @@ class Talk:
         for exchange in reading.exchanges:
             if exchange.action.kind is ActionKind.ASK:
                 self._replied(exchange)
+        if reading.exchanges and self.announced.undone:
+            done = self.announced.carried_out(self.open, underway=True)
+            self._end(done, Closed.DONE, reading.exchanges[-1].answered)
         for utterance in reading.said:
             if utterance.speaker is USER:
                 self._user_spoke(utterance)
@@ -210,6 +214,8 @@ class Talk:
     def _request(self, utterance: Utterance, questions: Iterable[tuple[int, int]] = ()) -> None:
         if NO_TASK.fullmatch(utterance.text[:LONGEST_REQUEST]) or states_only(utterance.text):
             return
+        if is_confirmation(utterance.text):
+            return
         if is_command(utterance.text):  # to the harness, unless the model works on it
             self.command = self._new(LoopKind.REQUEST, utterance, _stripped(utterance.text))
             return
@@ -250,6 +256,8 @@ class Talk:
         self._end(self.announced.carried_out(self.open), Closed.DONE, cite)
         if is_report(utterance.text):
             self._reported(utterance.text, cite)
+        elif only_lists_open_tasks(utterance.text):
+            reply.continue_working()
         elif reply.report is not None and reply.report.message != cite.message:
             reply.report = cite  # a text after a report continues it; what it announces itself stays open
         reply.settles_nothing = reply.report is None

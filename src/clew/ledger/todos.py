@@ -2,26 +2,28 @@
 
 A tool that writes the whole list (``TodoWrite``, ``update_plan``, ``todowrite``, ``write_todos``) replaces
 what it wrote before; one that writes single tasks (``TaskCreate``, ``TaskUpdate``) changes them one by one,
-and one that shows them (``TaskList``) reports what sub-agents changed; a checklist in a text ("- [ ] write
-the tests") adds to its own list. ``Todos`` is one of the three trackers of ``Loops``.
+and one that shows them (``TaskList``) reports what sub-agents changed. A checklist that a person or a plan
+states ("- [ ] write the tests") adds to its own list; one that the agent writes in a text replaces what it
+listed before, in texts and with its tool. ``Todos`` is one of the three trackers of ``Loops``.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
+from clew.ledger.checklist import COMPLETED, ListedTask, is_task_list, listed_tasks
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.outcome import Ended
-from clew.ledger.phrases import Foreign
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Json, JsonObject
 from clew.message.patterns import lazy_pattern
-from clew.rules.speech import Utterance
+from clew.rules.speech import ASSISTANT, Utterance
 
 
 class TodoOrigin(StrEnum):
@@ -30,6 +32,9 @@ class TodoOrigin(StrEnum):
     LIST = "list"
     TASKS = "tasks"
     CHECKLIST = "checklist"
+    """Of a person or a plan."""
+    NOTED = "noted"
+    """A checklist in the agent's own text."""
 
 
 class TodoKey(NamedTuple):
@@ -57,6 +62,8 @@ class Todos:
     count: int = 0
     updated: Cite | None = None
     """The last call that wrote or showed a list, or changed a task."""
+    noted: Cite | None = None
+    """The last text of the agent that is a task list."""
     _listed: dict[TodoKey, None] = field(init=False, default_factory=dict)
     """The tasks of the list that is written as a whole."""
 
@@ -70,9 +77,10 @@ class Todos:
 
     def as_of(self, loop: Loop) -> Cite:
         """Return where the state of a task was written last; of a checklist's, where it stands."""
-        keys = (key for key, one in self.loops.items() if one.id == loop.id)
-        is_listed = any(key.origin is not TodoOrigin.CHECKLIST for key in keys)
-        return self.updated if is_listed and self.updated else loop.source
+        origin = next((key.origin for key, one in self.loops.items() if one.id == loop.id), None)
+        if origin is TodoOrigin.NOTED:
+            return self.noted or loop.source
+        return self.updated if origin is not TodoOrigin.CHECKLIST and self.updated else loop.source
 
     def add(self, reading: Reading) -> None:
         """Read a message."""
@@ -80,8 +88,8 @@ class Todos:
             if exchange.outcome.ended is Ended.OK:
                 self._apply_call(exchange)
         for utterance in reading.said:
-            if "] " in utterance.text:
-                self._apply_checklist(utterance)
+            if "] " in utterance.text and (tasks := listed_tasks(utterance.text)):
+                self._apply_checklist(utterance, tasks)
 
     def _apply_call(self, exchange: Exchange) -> None:
         arguments = exchange.action.arguments
@@ -108,6 +116,7 @@ class Todos:
                 pass
 
     def _replace_list(self, rows: list[Json], exchange: Exchange) -> None:
+        self._replace_noted((), exchange.asked)
         before = {key: self.loops.pop(key) for key in self._listed}
         self._listed = {}
         for row in rows:
@@ -141,17 +150,27 @@ class Todos:
             if key in self.loops:
                 self._put(key, self.loops[key].text, match[2], exchange.answered)
 
-    def _apply_checklist(self, utterance: Utterance) -> None:
-        is_foreign_at = Foreign(utterance.text).holds
-        for match in _CHECK.finditer(utterance.text):
-            if is_foreign_at(match.start()):
-                continue
-            text = match[2].rstrip()
-            key = TodoKey(TodoOrigin.CHECKLIST, text.casefold())
-            done = match[1] != " "
-            if not done or key in self.loops:
-                end = match.start(2) + len(text)
-                self._put(key, text, "completed" if done else "pending", utterance.cite(match.start(2), end))
+    def _apply_checklist(self, utterance: Utterance, tasks: list[ListedTask]) -> None:
+        is_agents = utterance.speaker is ASSISTANT
+        is_whole = is_agents and is_task_list(utterance.text, tasks)
+        if is_whole:
+            self._replace_noted(tasks, utterance.cite(0, len(utterance.text)))
+        for task in tasks:
+            known = (TodoKey(origin, task.key) for origin in (TodoOrigin.CHECKLIST, TodoOrigin.NOTED))
+            key = next((key for key in known if key in self.loops), None)
+            is_new = key is None and (is_whole or (not is_agents and task.status is not COMPLETED))
+            if is_new:
+                key = TodoKey(TodoOrigin.NOTED if is_agents else TodoOrigin.CHECKLIST, task.key)
+            if key is not None:
+                place = utterance.cite(task.start, task.start + len(task.text))
+                self._put(key, task.text, task.status, place)
+
+    def _replace_noted(self, tasks: Iterable[ListedTask], by: Cite) -> None:
+        """End what the agent listed in earlier texts and does not list now."""
+        self.noted = by
+        listed = {task.key for task in tasks}
+        for key in [key for key in self.loops if key.origin is TodoOrigin.NOTED and key.name not in listed]:
+            self._end(self.loops.pop(key), Closed.LEFT_OUT, by)
 
     def _put(self, key: TodoKey, text: str, status: str, cite: Cite) -> None:
         """Set the state of a task, opening it if it is new."""
@@ -214,8 +233,6 @@ def _place(exchange: Exchange, text: str) -> Cite:
 
 # What the patterns recognise ---------------------------------------------------------------------------
 
-_CHECK = lazy_pattern(r"^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+\[([ xX])\][ \t]+(\S[^\n]*)$", re.MULTILINE)
-"""A line of a checklist: "- [x] write the tests"."""
 _SHOWN_TASK = lazy_pattern(r"^#(\w+) \[(\w+)\] \S", re.MULTILINE)
 """A line of a list that a tool shows: "#6 [completed] Write the tests"."""
 _TASK_NUMBER = lazy_pattern(r"[Tt]ask #(\w+) created")

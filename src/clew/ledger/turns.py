@@ -20,6 +20,7 @@ from clew.ledger.agent_findings import (
     finding_spans,
 )
 from clew.ledger.exchange import Reading
+from clew.ledger.non_requests import is_confirmation
 from clew.ledger.tool_actions import CHANGING
 from clew.message import Cite, Json
 from clew.message.patterns import lazy_pattern
@@ -151,9 +152,9 @@ def is_working_note(text: str) -> bool:
 
 def is_acknowledgement(text: str) -> bool:
     """Return True if a text only greets, agrees or continues the work."""
-    return not text.strip() or (
-        len(text) <= _LONGEST_ACKNOWLEDGEMENT and _ACKNOWLEDGEMENT.fullmatch(text.lower()) is not None
-    )
+    if not text.strip() or is_confirmation(text):
+        return True
+    return len(text) <= _LONGEST_ACKNOWLEDGEMENT and _ACKNOWLEDGEMENT.fullmatch(text.lower()) is not None
 
 
 # What the patterns recognise ---------------------------------------------------------------------------
@@ -172,6 +173,8 @@ _FENCED = lazy_pattern(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | 
 """A block of code: its comments look like headings."""
 _ACKNOWLEDGEMENT = lazy_pattern(
     r"\W*(?:(?:yes|yeah|yep|yup|ok|okay|k|sure|thanks?|thank you|thx|cool|great|good|nice|perfect|awesome"
-    r"|lgtm|please|continue|proceed|go|go on|go ahead|do it|keep going|next|done|hi|hello|hey)\b\W*){1,4}"
+    r"|lgtm|please|continue|proceed|go|go on|go ahead|do it|keep going|next|done|hi|hello|hey"
+    r"|ja|genau|passt|danke|weiter|s[ií]|vale|perfecto|gracias|oui|d[’']accord|merci|parfait|sim|obrigad[oa]"
+    r"|да|хорошо|отлично|спасибо|네|응|좋아요?|고마워|はい|了解|ありがとう|好的?|谢谢|可以)\b\W*){1,4}"
 )
 """Matched against lower-case text: case-insensitive matching takes twice as long."""

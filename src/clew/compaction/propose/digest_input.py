@@ -12,7 +12,7 @@ from clew.compaction.propose.request_text import request_excerpt
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
 from clew.compaction.quote_claims import shorten_claim
 from clew.ledger.approvals import cut_lines
-from clew.ledger.loop import OF_THE_USER
+from clew.ledger.loop import OF_THE_USER, LoopKind
 from clew.message import Cite, Item, Message, Trust, words
 
 LONGEST_IN_VIEW = 240
@@ -22,6 +22,8 @@ EARLY_WORDS_SHARE = 0.4
 NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.FACT)
 """Mandatory kinds among the ledger's claims; its only facts are those a person asked to keep."""
 LONGEST_SCRAP = 200
+TASK = f"{LoopKind.TODO.value}: "
+"""How a claim on a task begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,22 @@ class DigestInput:
             claims = [*self._agreed, *map(self._goal_in_room, claims)]
         request = self._request_in_room
         if request is None:
-            return [one for one in claims if not (self._agreed and self._is_earlier_goal(one))]
+            rest = [one for one in claims if not self._is_earlier_goal(one)]
+            return rest if self._agreed or len(rest) == len(claims) else [*self._last_request, *rest]
         same = [one for one in claims if self._is_past_goal(one, request)]
         said = self.request.text if self.request else ""
         again = [one for one in claims if one.kind is ClaimKind.OPEN and _repeats(one, request, said)]
         rest = [one for one in claims if one not in same and one not in again]
         return [request, *self._offer, *rest]
+
+    @property
+    def _last_request(self) -> list[Claim]:
+        """What the user asked for last, as the goal: it was reported done, like the goal before it."""
+        if self.request is None:
+            return []
+        return [
+            shorten_claim(self.request._replace(kind=ClaimKind.GOAL), self.terms.longest or LONGEST_IN_VIEW)
+        ]
 
     @property
     def _agreed(self) -> list[Claim]:
@@ -127,7 +139,15 @@ class DigestInput:
         if request.kind is ClaimKind.GOAL:
             return True
         is_open = any(_of_turn(claim, item.source) for item in self.brief.open_items)
-        return claim.trust >= Trust.USER and not is_open and claim.sources[0].message in self.gone
+        if is_open or self._last_task > claim.sources[0].number:
+            return False
+        return claim.trust >= Trust.USER and claim.sources[0].message in self.gone
+
+    @cached_property
+    def _last_task(self) -> int:
+        """The number of the last message with a task that is still on its list; 0 if there is none."""
+        tasks = (one for one in self.brief.claims if one.kind is ClaimKind.OPEN and one.text.startswith(TASK))
+        return max((one.sources[0].number for one in tasks), default=0)
 
     @cached_property
     def _request_in_room(self) -> Claim | None:
