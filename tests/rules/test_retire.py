@@ -46,7 +46,7 @@ def ends(text: str, *active: str) -> list[tuple[str, How, bool]]:
         ("you don't need to run the tests anymore", TESTS),
         ("you can add dependencies now", DEPENDENCIES),
         ("never mind the column limit", COLUMNS),
-        ("You can change legacy/old.py, that's fine.", LEGACY),
+        ("You can change the files under legacy/, that's fine.", LEGACY),
     ],
 )
 def test_a_rule_is_lifted_by_words_that_name_its_matter(text: str, rule: str):
@@ -171,6 +171,21 @@ def test_leave_is_given_in_other_words_than_the_rule_had(rule: str, text: str):
 )
 def test_leave_for_all_the_rest_lifts_the_latest_restriction_and_is_not_certain(rule: str, text: str):
     assert ends(text, PUSH, rule) == [(rule, How.LIFTED, False)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You can change legacy/old.py, that's fine.",
+        "feel free to edit legacy/report/, the rest stays",
+        "You may edit legacy/a.py and legacy/b.py now.",
+        "Just this once you can edit the files under legacy/.",
+        "You may modify legacy/ this one time.",
+        "Du darfst legacy/ ausnahmsweise ändern.",
+    ],
+)
+def test_leave_for_a_part_of_a_place_or_for_once_does_not_end_its_rule(text: str):
+    assert ends(text) == []
 
 
 def test_leave_for_one_place_does_not_end_a_rule_for_every_place():

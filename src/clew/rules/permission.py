@@ -99,6 +99,12 @@ _NOT_GRANTED = lazy_pattern(
     | {_OTHERS_SAY}
     | \b(?:not\s+sure|unsure|unclear|don['’]t\s+(?:think|know|believe)|wonder\w*|doubt\w*|whether|unless
         |imagine|suppose|pretend|assum\w+|hypothetically|what\s+if|in\s+theory|would\s+be)\b
+    | \b(?:just|only)\s+(?:this\s+once|(?:for\s+)?this\s+(?:one\s+)?time)\b             # for once
+    | \b(?:for|this)\s+(?:once|one\s+time)\b | \bas\s+an?\s+exception\b
+    | \bausnahmsweise\b | \bnur\s+dieses\s+(?:eine\s+)?mal\b | \bdiesmal\b | \bjuste\s+cette\s+fois\b
+    | \bs[oó]lo\s+(?:por\s+|per\s+)?(?:esta\s+vez|questa\s+volta)\b | \bsó\s+desta\s+vez\b
+    | \bтолько\s+(?:в\s+)?этот\s+раз\b
+    | 就这一次 | 仅此一次 | 今回だけ
     | \b(?:old|former|previous|earlier)\s+(?:policy|rule|convention)\b
     | (?:\A|[,;]\s*)(?:if|wenn|falls|si|se|als|если|jeśli|когда)\b
     | \b(?:es\s+sei\s+denn|außer|à\s+moins|a\s+menos|если)\b

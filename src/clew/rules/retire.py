@@ -236,6 +236,7 @@ def _rule_withdrawn_by(
         for entry in filter(may_end, rules.near(subject))
         if (entry.rule.kind in kinds or (omits and _FORBIDS_OMITTING.search(entry.rule.quote)))
         and subject.matches(entry.subject)
+        and not _is_for_a_part(subject, entry.subject)
         and (omits or cues & _LIFTS or not (_narrower(subject, entry.subject) or _wider(subject, entry)))
     ]
     if not matches:
@@ -269,6 +270,14 @@ def _unnamed_rule(
         for limit in (rule for rule in newest_first if rule.kind is Kind.SCOPE):
             return _Withdrawn(limit, False, "it allows what the rule had left out")
     return None
+
+
+def _is_for_a_part(subject: Subject, old: Subject) -> bool:
+    """Return True if a sentence names files within the paths of a rule, or not all of its paths.
+
+    "You can edit legacy/README.md" leaves "never modify files under legacy/" in force for the rest.
+    """
+    return bool(subject.paths and old.paths) and not _covers(subject.paths, old.paths)
 
 
 def _narrower(subject: Subject, old: Subject) -> bool:
@@ -322,8 +331,12 @@ def _same_act(new: Subject, old: Subject) -> bool:
     """
     if not new.paths:
         return True
-    covered = all(any(f"{path}/".startswith(f"{wider}/") for wider in new.paths) for path in old.paths)
-    return covered and not (new.words or _ANY_WORK).isdisjoint(old.words or _ANY_WORK)
+    return _covers(new.paths, old.paths) and not (new.words or _ANY_WORK).isdisjoint(old.words or _ANY_WORK)
+
+
+def _covers(wider: Iterable[str], paths: Iterable[str]) -> bool:
+    """Return True if each path is one of the wider ones or below one of them."""
+    return all(any(f"{path}/".startswith(f"{folder}/") for folder in wider) for path in paths)
 
 
 def _other_choice(chosen: Iterable[Choice], olds: Iterable[Choice]) -> str:
