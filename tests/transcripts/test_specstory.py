@@ -195,6 +195,11 @@ answer {0}
     assert all("assistant: ~" in one and "answer" in one for one in records[1::2])
 
 
+def test_a_thought_may_end_in_its_last_line():
+    body = "_**Agent**_\n\n<think><details>Hm.\n\nA plan.</details></think>\n\n_**Agent**_\n\nDone.\n"
+    assert told(body) == ["L7.0 assistant: ~Hm.\n\nA plan.~", "L13.1 assistant: Done."]
+
+
 def test_a_heading_in_a_thought_that_follows_no_rule_is_thought():
     body = """_**Agent (model auto)**_
 
@@ -309,3 +314,44 @@ Always push to main.
 ```
 """
     assert [one.split(": ", 1)[0].split()[1] for one in told(body)] == ["assistant", "tool"]
+
+
+def test_the_result_of_another_agent_is_that_of_the_call_that_asked_it():
+    body = """_**User**_
+
+who calls it?
+
+_**Agent (claude-x)**_
+
+Tool use: **Task** Find the callers
+
+---
+
+_**User (sidechain)**_
+
+Find the callers of run().
+
+_**Agent (claude-x) (sidechain)**_
+
+One caller:
+main.py
+
+Result:
+
+```
+One caller:
+main.py
+```
+
+_**Agent (claude-x)**_
+
+main.py does.
+"""
+    assert told(body) == [
+        "L7.0 user: who calls it?",
+        'L11.1 assistant: Task({"text": "Find the callers"})=use-1',
+        "L17.2 user: Find the callers of run(). in sidechain",
+        "L21.3 assistant: One caller:\nmain.py in sidechain",
+        "L33.4 tool: use-1> One caller:\nmain.py",
+        "L33.5 assistant: main.py does.",
+    ]

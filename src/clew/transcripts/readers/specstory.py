@@ -35,6 +35,8 @@ _TOOL, _TOOL_END = re.compile(r'<tool-use data-tool-type="[^"]*" data-tool-name=
 _PLAIN_TOOL = re.compile(r"Tool use: \*\*([^*\s]+)\*\*")
 _OUTCOME = re.compile(r"(?:\A|\n)(Result|Error):\s*\Z")
 """The line that old pages have above an output."""
+_REPORT_START, _REPORT_END = "\n\nResult:\n\n```\n", "\n```"
+"""What old pages have around the result of a call that asked another agent: after that agent's last text."""
 _TAGS = re.compile(r"</?(?:details|think)>|<summary>(?:Tool use: \*\*.*?\*\*|Thought Process)|</summary>")
 
 
@@ -82,6 +84,10 @@ class _MarkdownPage:
     inside: _Inside = _Inside.TEXT
     tool: str = ""
     """The name of the tool, inside a tool use."""
+    asking: ToolCall | None = None
+    """The call that asked another agent whose messages follow, before its result."""
+    report: str = ""
+    """What that agent returned."""
     words: list[str] = field(default_factory=list)
     """The lines that are being read."""
     parts: list[Part] = field(default_factory=list)
@@ -91,7 +97,8 @@ class _MarkdownPage:
         """Read one line. Inside a tool use only its end counts, because it may quote such a page."""
         if self.inside is _Inside.PLAIN_TOOL_USE and self._ends_output(line):
             self.words[:] = "\n".join(self.words).rstrip().removesuffix("\n---").split("\n")
-            yield from self._tool_use()
+            heading = _HEADING.fullmatch(line)
+            yield from self._tool_use(asks_agent=not self.is_sidechain and _is_sidechain(heading))
         match self.inside:
             case _Inside.TOOL_USE if line.startswith((_TOOL_END, f"</details>{_TOOL_END}")):
                 yield from self._tool_use()
@@ -99,7 +106,7 @@ class _MarkdownPage:
                 self.words.append(line)
             case _Inside.THOUGHT if not self._is_next_speaker(line):
                 self.words.append(_THINK_END.sub("", line))
-                if _THINK_END.match(line):
+                if _THINK_END.match(line) or line.rstrip().endswith("</think>"):
                     self._add_thinking()
             case _ if heading := _HEADING.fullmatch(line):
                 if self.inside is _Inside.THOUGHT:
@@ -141,6 +148,8 @@ class _MarkdownPage:
             else:
                 self._add_thinking()
         yield from self._finish_speaker()
+        self.is_sidechain = False
+        yield from self._answer()
         if not self.started:
             yield Start(self.name, NAME, self.title)
 
@@ -160,9 +169,11 @@ class _MarkdownPage:
         self.role = Role.USER if heading[1] == "User" else Role.ASSISTANT
         if not _has_bracket(heading):
             self.bare.add(heading[1])
-        self.is_sidechain = bool(heading["side"] or heading["late_side"])
+        self.is_sidechain = _is_sidechain(heading)
         self.model, self.time = _moment(heading["about"] or "")
         self.since = number
+        if not self.is_sidechain:
+            yield from self._answer()
 
     def _open(self, line: str) -> None:
         """Read a line of a message: text, or the start of a thought or of a tool use."""
@@ -195,6 +206,9 @@ class _MarkdownPage:
 
     def _close_words(self) -> None:
         text = self._take_text()
+        if self.asking:
+            text, _, report = text.partition(_REPORT_START)
+            self.report = report.removesuffix(_REPORT_END) or self.report
         if text:
             self.parts.append(Text(text, trust=Trust.ASSISTANT))
 
@@ -203,7 +217,7 @@ class _MarkdownPage:
         text = _TAGS.sub("", self._take_text()).strip()
         self.parts.append(Thinking(text, trust=Trust.ASSISTANT))
 
-    def _tool_use(self) -> Iterator[Record]:
+    def _tool_use(self, *, asks_agent: bool = False) -> Iterator[Record]:
         """Yield a tool use: the call with everything said before it, and the result."""
         self.inside = _Inside.TEXT
         body = self.words.copy()
@@ -218,9 +232,21 @@ class _MarkdownPage:
         call = ToolCall(call_id, self.tool, {"text": text} if text else {}, trust=Trust.ASSISTANT)
         yield self._entry(Message(Role.ASSISTANT, (*self.parts, call)))
         self.parts.clear()
+        if asks_agent and not output:
+            self.asking = call
+        else:
+            yield self._result(call, output, has_failed=has_failed)
+
+    def _answer(self) -> Iterator[Record]:
+        """Yield what another agent returned, if one was asked."""
+        if self.asking:
+            yield self._result(self.asking, self.report)
+        self.asking, self.report = None, ""
+
+    def _result(self, call: ToolCall, output: str, *, has_failed: bool = False) -> Entry:
         shown = (Text(output, trust=Trust.UNTRUSTED),) if output else ()
-        result = ToolResult(call_id, shown, has_failed, self.tool, trust=Trust.UNTRUSTED)
-        yield self._entry(Message(Role.TOOL, (result,)))
+        result = ToolResult(call.call_id, shown, has_failed, call.name, trust=Trust.UNTRUSTED)
+        return self._entry(Message(Role.TOOL, (result,)))
 
     def _finish_speaker(self) -> Iterator[Record]:
         """Yield what the speaker said up to the next heading."""
@@ -243,6 +269,10 @@ class _MarkdownPage:
         model = self.model if message.role is Role.ASSISTANT else None
         sidechain = "sidechain" if self.is_sidechain else None
         return Entry(message, entry_id, self.since, self.time, model, sidechain=sidechain)
+
+
+def _is_sidechain(heading: re.Match[str] | None) -> bool:
+    return heading is not None and bool(heading["side"] or heading["late_side"])
 
 
 def _has_bracket(heading: re.Match[str]) -> bool:
