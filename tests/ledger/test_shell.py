@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clew.ledger import Action
 from clew.ledger.command_line import _parse, simple_commands
-from clew.ledger.shell import Touch, effects
+from clew.ledger.shell import Touch, effects, normal_path
 
 READ, WRITTEN, MODIFIED = Action.READ, Action.WRITTEN, Action.MODIFIED
 DELETED, MOVED, CREATED, FETCHED = Action.DELETED, Action.MOVED, Action.CREATED, Action.FETCHED
@@ -35,6 +35,13 @@ DELETED, MOVED, CREATED, FETCHED = Action.DELETED, Action.MOVED, Action.CREATED,
         ("mv a.py b.py lib/", [Touch(MOVED, "a.py", "lib/a.py"), Touch(MOVED, "b.py", "lib/b.py")]),
         ("cp a.py lib/", [Touch(WRITTEN, "lib/a.py")]),
         ("touch a b", [Touch(WRITTEN, "a"), Touch(WRITTEN, "b")]),
+        ("cd api && cat ~/notes.md /etc/hosts", [Touch(READ, "~/notes.md"), Touch(READ, "/etc/hosts")]),
+        ("Get-Content -Raw docs\\setup\\a.md", [Touch(READ, "docs/setup/a.md")]),
+        (
+            r"cat C:\\Users\\me\\a.md; cat 'C:\me\b.md'",
+            [Touch(READ, "C:/Users/me/a.md"), Touch(READ, "C:/me/b.md")],
+        ),
+        (r"cat a\ b.txt", [Touch(READ, "a b.txt")]),
         ("git mv a.py b.py", [Touch(MOVED, "a.py", "b.py")]),
         ("git rm --cached a.py && git rm b.py", [Touch(DELETED, "b.py")]),
         ("git checkout -- a.py", [Touch(MODIFIED, "a.py")]),
@@ -115,3 +122,25 @@ def test_a_command_line_without_end_is_read_to_its_limit():
 )
 def test_a_plain_line_is_read_as_any_other(line):
     assert list(simple_commands(line)) == list(_parse(line))
+
+
+def test_an_absolute_path_of_windows_is_in_no_working_directory():
+    folder = "C:\\Projects\\shop"
+    line = "Get-Content -Raw D:\\notes\\a.md; Get-Content docs\\b.md; type README.md"
+    names = [normal_path(touch.name) for touch in effects(line, folder)]
+    assert names == ["D:/notes/a.md", "C:/Projects/shop/docs/b.md"]
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("src/./a.py", "src/a.py"),
+        ("file:///repo/a.py", "/repo/a.py"),
+        ("agent://0-Review", "agent://0-Review"),
+        ("https://example.org/a//b", "https://example.org/a//b"),
+        ("C:\\repo\\src\\..\\a.py", "C:/repo/a.py"),
+        ("odd\\name.txt", "odd\\name.txt"),
+    ],
+)
+def test_a_path_is_normal_and_an_address_stays(path: str, name: str):
+    assert normal_path(path) == name

@@ -7,14 +7,13 @@ file or URL; a command is recorded either way.
 
 from __future__ import annotations
 
-import posixpath
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.outcome import Ended
-from clew.ledger.shell import CHANGES, Action, Touch
+from clew.ledger.shell import CHANGES, Action, Touch, normal_path
 from clew.ledger.tool_actions import ActionKind, touches
 from clew.message import Cite
 
@@ -189,7 +188,7 @@ class Artifacts:
 
     def _file_name(self, path: str) -> str:
         """Return the canonical name of a file: ``src/a.py`` is ``/repo/src/a.py`` if only that matches."""
-        name = posixpath.normpath(path.strip().removeprefix("file://")) if path else path
+        name = normal_path(path)
         if ArtifactKey(ArtifactKind.FILE, name) in self.held:
             return name
         alike = self._by_name.get(_last(name), ())

@@ -76,6 +76,8 @@ def effects(line: str, folder: str = "") -> list[Touch]:
     """Return what a command line does to files and which URLs it fetches, in order."""
     if "*** Begin Patch" in line:
         return [_inside(touch, folder) for touch in touches_of_patch(line)]
+    if "\\" in line and (_OF_WINDOWS.search(line) or _OF_WINDOWS.match(folder)):
+        line = _SEPARATOR.sub("/", line)
     found: list[Touch] = []
     piped = ""
     for command in simple_commands(line):
@@ -84,7 +86,7 @@ def effects(line: str, folder: str = "") -> list[Touch]:
         words = without_prefixes(command.words)
         program = words[0].rsplit("/", 1)[-1].lower() if words else ""
         if program in ("cd", "pushd") and len(words) > 1 and not _NO_PATH.search(words[1]):
-            folder = posixpath.join(folder, words[1])
+            folder = _joined(folder, words[1])
             continue
         read = _PROGRAMS.get(program)
         touches = list(read(words)) if read else []
@@ -106,8 +108,20 @@ def _inside(touch: Touch, folder: str) -> Touch:
     """Return a touch with its paths relative to the session's start folder."""
     if not folder or touch.action is Action.FETCHED:
         return touch
-    to = posixpath.join(folder, touch.to) if touch.to else ""
-    return Touch(touch.action, posixpath.join(folder, touch.name), to)
+    to = _joined(folder, touch.to) if touch.to else ""
+    return Touch(touch.action, _joined(folder, touch.name), to)
+
+
+def _joined(folder: str, path: str) -> str:
+    return path if _ABSOLUTE.match(path) else posixpath.join(folder, path)
+
+
+def normal_path(path: str) -> str:
+    """Return a path in its shortest form, with slashes; an address as it is."""
+    path = path.strip().removeprefix("file://")
+    if not path or "://" in path:
+        return path
+    return posixpath.normpath(path.replace("\\", "/") if _OF_WINDOWS.match(path) else path)
 
 
 def _operands(words: Sequence[str], valued: str = "") -> list[str]:
@@ -232,6 +246,15 @@ def _powershell(action: Action) -> Callable[[Sequence[str]], Iterator[Touch]]:
 
 # What the patterns recognise ---------------------------------------------------------------------------
 
+_OF_WINDOWS = lazy_pattern(
+    r"(?<![\w\\])[A-Za-z]:\\(?=[\w.\\])"
+    r"|(?:^|[|;(\n])[ \t]*(?:Get|Set|New|Remove|Add|Out|Copy|Move|Test|Select)-[A-Z][a-z]"
+)
+"""A path with a drive, or a command of PowerShell: in such a line a backslash separates folders."""
+_SEPARATOR = lazy_pattern(r"\\+(?=[\w.~-])")
+"""Backslashes before a name; not those that escape a quote, a space or the end of a line."""
+_ABSOLUTE = lazy_pattern(r"[/\\~]|[A-Za-z]:[/\\]|\w+://")
+"""How a path begins that is not in the working directory."""
 _HEADER = lazy_pattern(r"^\*\*\* (Add File|Update File|Delete File|Move to): (.+?)\s*$", re.MULTILINE)
 """The line before a file in a patch of ``apply_patch``."""
 _DIFF = lazy_pattern(r"^--- (?:a/)?(\S+).*\n\+\+\+ (?:b/)?(\S+)", re.MULTILINE)

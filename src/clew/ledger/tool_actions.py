@@ -154,8 +154,8 @@ _FOLDER_KEYS = ("workdir", "cwd", "working_directory", "dir_path", "directory")
 """Arguments with a working directory."""
 _QUALIFIED = lazy_pattern(r".*(?:__|[.:/])")
 """A prefix of a tool's name: "mcp__files__" in "mcp__files__read"."""
-_SHELL_WRAPPER = lazy_pattern(r"(?:bash|sh|zsh|/bin/\w+)$")
-"""The shell in ``["bash", "-lc", "make"]``."""
+_SHELL_WRAPPER = lazy_pattern(r"(?:bash|sh|zsh|/bin/\w+|(?:.*[/\\])?(?:powershell|pwsh|cmd)(?:\.exe)?)$")
+"""The shell in ``["bash", "-lc", "make"]`` and in ``["powershell.exe", "-Command", "make"]``."""
 
 
 def action_of(call: ToolCall) -> ToolAction:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
@@ -21,6 +20,7 @@ from clew.compaction.propose.steps import (
     long_results,
     with_long_argument,
 )
+from clew.ledger.shell import normal_path
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Role, Text
 from clew.message.parts import json_strings
@@ -82,7 +82,7 @@ def failed_edits(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub
                 changed[path] = step.name
                 inserted.setdefault(path, set()).update(_inserted(step))
             continue
-        path = posixpath.normpath(step.action.title) if step.action.kind in _EDITS else ""
+        path = normal_path(step.action.title) if step.action.kind in _EDITS else ""
         wanted = _inserted(step) if path in changed else set()
         if wanted and len(wanted & inserted[path]) >= DONE_SHARE * len(wanted):
             later = changed[path]

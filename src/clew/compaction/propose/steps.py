@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import posixpath
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from clew.ledger.outcome import Ended, outcome
-from clew.ledger.shell import CHANGES, Action, Touch
+from clew.ledger.shell import CHANGES, Action, Touch, normal_path
 from clew.ledger.tool_actions import ActionKind, ToolAction, action_of, touches
 from clew.message import Item, Place, ToolCall, ToolResult, pair
 from clew.message.once import once
@@ -102,18 +101,16 @@ class Step:
     @property
     def deleted(self) -> list[str]:
         """The files and folders that the call deleted."""
-        return [posixpath.normpath(one.name) for one in self._done if one.action is Action.DELETED]
+        return [normal_path(one.name) for one in self._done if one.action is Action.DELETED]
 
     @once
     def files(self) -> tuple[str, list[str]]:
         """The file whose content the result shows, if any, and the files the call changed."""
         done = self._done
         changed = [
-            posixpath.normpath(one.name)
-            for one in done
-            if one.action in CHANGES or one.action is Action.WRITTEN
+            normal_path(one.name) for one in done if one.action in CHANGES or one.action is Action.WRITTEN
         ]
-        read = [posixpath.normpath(one.name) for one in done if one.action is Action.READ]
+        read = [normal_path(one.name) for one in done if one.action is Action.READ]
         return (read[0] if len(done) == 1 and read else ""), changed
 
 
