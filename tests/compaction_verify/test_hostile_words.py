@@ -9,7 +9,7 @@ import pytest
 
 from clew.compaction.plan import ClaimKind, RuleQuote
 from clew.compaction.verify import verify
-from clew.compaction.verify.changed_values import permuted_values
+from clew.compaction.verify.changed_values import swapped_words
 from clew.compaction.verify.reversals import reversed_clause
 from clew.compaction.verify.wording import Wording
 from clew.message import Cite, Role, Trust, text_message
@@ -119,7 +119,7 @@ def test_a_unit_or_quantity_that_no_source_has_is_caught(text: str, source: str,
 def test_values_are_compared_in_linear_time():
     hostile = "a" + "-" * 40_000 + " 1 2 " + "x1 " * 10_000
     start = process_time()
-    permuted_values("Keep x1 and drop x2 and 1 2 of it.", [hostile + " x2"] * 3)
+    swapped_words("Keep x1 and drop x2 and 1 2 of it.", [hostile + " x2"] * 3)
     assert process_time() - start < 1
 
 
@@ -394,3 +394,39 @@ def test_a_verdict_that_is_turned_round_in_other_words_is_caught(source: str, li
 def test_a_claim_is_not_turned_if_one_sentence_of_its_source_agrees_with_it():
     source = "The tests in tests/test_app.py failed on Windows. After the fix the tests pass on Windows."
     assert not is_caught(ClaimKind.FACT, "the tests in tests/test_app.py pass on Windows", source)
+
+
+ROLLOUT = (
+    "Bump node from v18 to v20. Rollout starts in eu-west and then goes to us-east. "
+    "The flag is off in staging and on in production. The invoices of October stay, those of November get regenerated. "
+    "Keep the old CLI flags working. 3 of 41 tests fail."
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Node is bumped from v20 to v18.",
+        "Rollout starts in us-east and then goes to eu-west.",
+        "The flag is on in staging and off in production.",
+        "The invoices of November stay, those of October get regenerated.",
+        "The old CLI flags can be removed.",
+        "The old CLI flags are no longer needed.",
+        "41 of 41 tests pass.",
+    ],
+)
+def test_words_in_each_others_places_and_permission_to_remove_what_is_kept_are_caught(text: str):
+    assert is_caught(ClaimKind.FACT, text, ROLLOUT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Node goes from v18 to v20.",
+        "The flag is on in production and off in staging.",
+        "The invoices of November get regenerated, those of October stay.",
+        "Staging and production have the flag off and on.",
+    ],
+)
+def test_the_same_words_in_an_order_that_says_the_same_are_accepted(text: str):
+    assert swapped_words(text, [ROLLOUT]) is None

@@ -295,6 +295,7 @@ def _without_ending(word: str) -> str:
 _OPPOSITES = (
     ("always", "never"),
     ("passed", "failed"),
+    ("tests pass", "tests fail"),
     ("passes", "fails"),
     ("passing", "failing"),
     ("succeeded", "failed"),

@@ -1,7 +1,7 @@
 """Find values that a claim changed: exchanged, put in another place, invented in words, given another unit.
 
 - ``exchanged_number``: "timeout 8123, port 30" for "timeout 30, port 8123"
-- ``permuted_values``: "Delete new.py and keep old.py" for "Delete old.py and keep new.py"
+- ``swapped_words``: "Delete new.py and keep old.py" for "Delete old.py and keep new.py"
 - ``invented_number_word``: "seventeen files" if no source says seventeen or 17
 - ``changed_quantity``: "45 s" for "45 ms", "7 minutes" or "unlimited" for "7"
 """
@@ -100,50 +100,86 @@ def exchanged_number(text: str, sources: Iterable[str]) -> Binding | None:
     return None
 
 
-# Values in other places ---------------------------------------------------------------------------------
+# Words in each other's places ---------------------------------------------------------------------------
 
-_WORD_OR_VALUE = re.compile(r"\w(?:[\w#./:@-]*\w)?|[^\w\s]")
-_VALUE = re.compile(r".*[\d/].*|.+\.\w{1,5}")
-"""A token that may be exchanged with another one: with a digit, or a path."""
-_FEWEST_WORDS = 3
-_SLOT = "\0"
+_WORD_OR_VALUE = re.compile(r"\w(?:[\w#./:@-]*\w)?|[^\w\s`'\"*()\[\]]")
+_STATES = frozenset(("on", "off", "up", "down"))
+"""Function words that say what is the case: "off in staging and on in production"."""
+_EITHER_WAY = frozenset(
+    (
+        "and",
+        "or",
+        "nor",
+        "vs",
+        "versus",
+        "with",
+        "plus",
+        "as",
+        "well",
+        "both",
+        "either",
+        "&",
+        "/",
+        "+",
+        ",",
+        "|",
+    )
+)
+"""Words between two things that mean the same if the things change places."""
+_LONGEST_BETWEEN = 6
+"""Tokens between two words that are compared: of more, the same ones rarely occur by chance."""
 
 
-def permuted_values(text: str, sources: Iterable[str]) -> str | None:
-    """Return the first value of a claim that says what a source says, with values in other places; else None.
+def swapped_words(text: str, sources: Iterable[str]) -> tuple[str, str] | None:
+    """Return two words of a claim that its sources have in each other's places only; else None.
 
-    All words are the same and in the same order; only the values have changed places.
+    "from v20 to v18" for "from v18 to v20", "keep new.py and drop old.py" for "keep old.py and drop new.py":
+    all words between the two are the same.
     """
-    claimed, values = _skeleton(text)
-    if len(set(values)) < 2 or len(claimed) - len(values) < _FEWEST_WORDS:
+    claimed = _tokens(text)
+    wanted = {
+        (second, between, first): (first, second)
+        for first, between, second in _ordered_pairs(claimed)
+        if first != second
+    }
+    if not wanted:
         return None
-    wanted, moved = _joined(claimed), None
+    found: set[tuple[str, str]] = set()
+    same: set[tuple[str, str]] = set()
+    words = set(claimed)
     for source in sources:
-        if not all(value in source.lower() for value in values):
+        # Only stretches of the claim's own words can match.
+        for pair in _ordered_pairs([token if token in words else "" for token in _tokens(source[:_READ])]):
+            if pair in wanted:
+                found.add(wanted[pair])
+            elif (pair[2], pair[1], pair[0]) in wanted:
+                same.add((pair[0], pair[2]))
+    return min(found - same, default=None)
+
+
+def _tokens(text: str) -> list[str]:
+    return [token.lower() for token in _WORD_OR_VALUE.findall(text)]
+
+
+def _ordered_pairs(tokens: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Yield two content words and what is between them, if their order matters."""
+    for at, first in enumerate(tokens):
+        if not _has_content(first):
             continue
-        words, theirs = _skeleton(source[:_READ])
-        joined = _joined(words)
-        at = joined.find(wanted)
-        while at >= 0:
-            first = joined.count(_SLOT, 0, at)
-            there = theirs[first : first + len(values)]
-            if there == values:
-                return None
-            if sorted(there) == sorted(values):
-                moved = next(mine for mine, other in zip(values, there, strict=True) if mine != other)
-            at = joined.find(wanted, at + 1)
-    return moved
+        for end in range(at + 2, min(at + 2 + _LONGEST_BETWEEN, len(tokens))):
+            if tokens[end - 1] in _SENTENCE_ENDS:
+                break
+            between = tuple(tokens[at + 1 : end])
+            says_something = any(token[0].isalnum() for token in between if token)
+            if _has_content(tokens[end]) and says_something and not _EITHER_WAY.issuperset(between):
+                yield first, between, tokens[end]
 
 
-def _skeleton(text: str) -> tuple[list[str], list[str]]:
-    """Return the words of a text with a slot for each value, without its last full stop; and the values."""
-    tokens = [token.lower() for token in _WORD_OR_VALUE.findall(text.strip().rstrip(".。"))]
-    values = [token for token in tokens if _VALUE.fullmatch(token)]
-    return [_SLOT if _VALUE.fullmatch(token) else token for token in tokens], values
+_SENTENCE_ENDS = frozenset((".", "!", "?", ";", ""))
 
 
-def _joined(words: list[str]) -> str:
-    return f" {' '.join(words)} "
+def _has_content(token: str) -> bool:
+    return token in _STATES or (token[:1].isalnum() and not is_function_word(token))
 
 
 # Numbers in words ---------------------------------------------------------------------------------------

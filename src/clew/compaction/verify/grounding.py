@@ -31,7 +31,7 @@ from clew.compaction.verify.changed_values import (
     changed_quantity,
     exchanged_number,
     invented_number_word,
-    permuted_values,
+    swapped_words,
 )
 from clew.compaction.verify.claims import LONGEST_CLAIM
 from clew.compaction.verify.context import ClaimCheck, VerificationContext
@@ -256,9 +256,10 @@ def _wrong_value(check: ClaimCheck, text: str) -> tuple[str, str] | None:
     if exchanged is not None:
         what = f'"{claim}" gives {exchanged.number} for another value'
         return what, f"in {messages} it is not the number for these words"
-    moved = permuted_values(text, sources)
-    if moved is not None:
-        return f'"{claim}" has {moved} in the place of another value', f"{messages} says it the other way"
+    swapped = swapped_words(text, sources)
+    if swapped is not None:
+        first, second = swapped
+        return f'"{claim}" has {first} in the place of {second}', f"{messages} says it the other way round"
     invented = invented_number_word(text, sources) or changed_quantity(text, sources)
     return (f'"{invented}" is invented', f"nothing in {messages} says it") if invented else None
 

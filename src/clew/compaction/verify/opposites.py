@@ -59,6 +59,10 @@ _SCALES = (
         "increas(?:es|ed|ing|e)|raised|grew|higher|faster", "decreas(?:es|ed|ing|e)|lowered|reduced|slower"
     ),
     _scale("safe|secure", "unsafe|insecure|dangerous|vulnerable"),
+    _scale(
+        "keep(?:s|ing)?|kept|retain(?:s|ed)?|preserv(?:e|es|ed)|leaves? [^.;]{0,40}?(?:as (?:it|they)|alone)",
+        "remov(?:e|es|ed|ing)|delet(?:e|es|ed|ing)|discard(?:s|ed)?|no longer needed|obsolete",
+    ),
     _scale("present|available", "missing|absent|unavailable|gone"),
     _ORDER,
     _WHO,
