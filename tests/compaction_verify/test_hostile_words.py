@@ -398,7 +398,8 @@ def test_a_claim_is_not_turned_if_one_sentence_of_its_source_agrees_with_it():
 
 ROLLOUT = (
     "Bump node from v18 to v20. Rollout starts in eu-west and then goes to us-east. "
-    "The flag is off in staging and on in production. The invoices of October stay, those of November get regenerated. "
+    "The flag is off in staging and on in production. "
+    "The invoices of October stay, those of November get regenerated. "
     "Keep the old CLI flags working. 3 of 41 tests fail."
 )
 
