@@ -131,6 +131,21 @@ def test_a_command_that_changes_a_file_in_an_unknown_way_ends_what_is_known_of_i
     assert now([*read("c1", "src/rates.py", RATES), *changed])["src/rates.py"] == []
 
 
+@pytest.mark.parametrize(
+    ("tool", "asked", "is_known"),
+    [
+        ("Task", {"prompt": "fix it", "subagent_type": "general-purpose"}, False),
+        ("read", {"path": "agent://2-fix-rates"}, False),
+        ("Task", {"prompt": "look at it", "subagent_type": "Explore"}, True),
+    ],
+)
+def test_what_the_report_of_another_agent_names_is_not_known_any_more(
+    tool: str, asked: dict[str, str], is_known: bool
+):
+    report = step("c2", tool, asked, "Changed `src/rates.py`: total is rounded now.")
+    assert bool(now([*read("c1", "src/rates.py", RATES), *report])["src/rates.py"]) is is_known
+
+
 def test_the_passage_that_the_last_reply_is_about_comes_first_and_shown_lines_are_not_repeated():
     padding = "\n".join(f"constant_{n} = {n}" for n in range(200))
     messages = [*read("c1", "src/rates.py", f"{padding}\n\n{RATES}"), spoken("rates.py: now rate_yearly")]

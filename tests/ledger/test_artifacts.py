@@ -122,3 +122,42 @@ def test_when_there_are_too_many_changed_files_stay(monkeypatch):
         [message for n in range(5) for message in did("read", {"filePath": f"r{n}.py"}, "x")],
     )
     assert [file.name for file in ledger.artifacts.files] == ["mine.py", "r3.py", "r4.py"]
+
+
+def test_a_file_that_a_failed_line_removed_first_is_gone():
+    made = did(
+        "Write", {"file_path": "/r/smoke.html", "content": "x"}, "File created successfully at: /r/smoke.html"
+    )
+    line = "cd /r && rm -f smoke.html; echo cleaned; ls smoke.html"
+    (gone,) = ledger_of(made, ran(line, "cleaned\nls: smoke.html: no such file", code=2)).artifacts.files
+    assert gone.action is Action.DELETED
+    (kept,) = ledger_of(made, ran(line, "rm: cannot remove 'smoke.html'", code=2)).artifacts.files
+    assert kept.exists
+    (kept,) = ledger_of(made, ran("make && rm -f /r/smoke.html", "make: error", code=2)).artifacts.files
+    assert kept.exists
+
+
+def test_a_file_is_the_same_whichever_lines_are_read_and_a_report_is_no_file():
+    artifacts = ledger_of(
+        did("Read", {"file_path": "/r/README.md:301-420"}, "text"),
+        did("Read", {"file_path": "/r/README.md"}, "text"),
+        did("Read", {"path": "agent://2-fix-docs"}, "done"),
+        did("Read", {"path": "https://example.org/a"}, "page"),
+    ).artifacts
+    assert [(one.name, one.count) for one in artifacts.files] == [("/r/README.md", 2)]
+    assert [one.name for one in artifacts.urls] == ["https://example.org/a"]
+
+
+def test_the_files_in_a_folder_go_where_the_folder_goes():
+    made = [
+        did("Write", {"file_path": f"/r/old/{name}"}, "File created successfully")
+        for name in ("a.cs", "b.cs")
+    ]
+    moved = {
+        one.name: (one.action, one.moved_to)
+        for one in ledger_of(*made, ran("git mv /r/old /r/new")).artifacts.files
+    }
+    assert moved["/r/old/a.cs"] == (Action.MOVED, "/r/new/a.cs")
+    assert moved["/r/new/b.cs"] == (Action.CREATED, "")
+    gone = ledger_of(*made, ran("rm -rf /r/old")).artifacts.files
+    assert [(one.name, one.exists) for one in gone] == [("/r/old/a.cs", False), ("/r/old/b.cs", False)]

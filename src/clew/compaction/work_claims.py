@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -59,6 +59,11 @@ _EVERYDAY = re.compile(
     r"|mkdir|touch|cp|mv|rm|chmod|git|true|test|which|type|sleep|stat|file|diff|jq|"
 )
 """Programs that every session runs."""
+_WAITS = re.compile(r"\bsleep [\d.]+\w?\s*(?:&&|;)?\s*")
+_MINOR = re.compile(r"(?:^|/)\.\w|^/(?:tmp|var|private/tmp)/|\.(?:log|lock|tmp|out)$")
+"""A path of a hidden or temporary file, or of output."""
+_OUTPUT_OF_RUN = re.compile(r"^(?:/private)?/(?:tmp|var/tmp)/[^/]+\.(?:log|out|err|pid|txt)$")
+"""What a command left in a folder for temporary files: no work of the session."""
 _TESTED = "last test run: "
 _CHECKED = "last check: "
 DELETED = f"{Action.DELETED.value}: "
@@ -68,11 +73,13 @@ _VERDICTS = {"mocha": ("passing", "failing"), "bun": ("pass", "fail")}
 
 
 def changed_files(ledger: Ledger) -> Iterator[Claim]:
-    """Yield every file that the session left changed, by action, a few per claim."""
+    """Yield every file that the session left changed, by action, a few per claim; no output of a run."""
     by_action: dict[str, list[Artifact]] = {}
     for artifact in ledger.artifacts.changed:
         if artifact.created and artifact.action is Action.DELETED:
             continue  # it was there neither before nor now
+        if _OUTPUT_OF_RUN.match(artifact.name):
+            continue
         verb = "created" if artifact.created and artifact.exists else _change(artifact).value
         by_action.setdefault(verb, []).append(artifact)
     for action, artifacts in by_action.items():
@@ -98,26 +105,56 @@ def looked_at(ledger: Ledger) -> Iterator[Claim]:
     failed = {one.attempts[-1] for one in ledger.failures if one.attempts and not one.is_fixed}
     latest_first = sorted(ledger.artifacts.commands, key=_last_touched, reverse=True)
     telling = (one for one in latest_first[:LAST_COMMANDS] if not _is_everyday(one.name))
-    run = list(islice(telling, MOST_COMMANDS))[::-1]
+    run = list(islice(_different(telling), MOST_COMMANDS))[::-1]
     often = [command for command in run if command.count > 1]
     yield from (_command_claim(command, failed) for command in often)
-    read = [artifact for artifact in ledger.artifacts.files if not artifact.changed]
-    latest = sorted(read, key=_last_touched)[-MOST_READ:]
-    read_often = [artifact for artifact in latest if artifact.count >= READ_OFTEN]
-    yield from _file_claims(Action.READ.value, read_often)
-    yield from _file_claims(Action.READ.value, [one for one in latest if one not in read_often])
+    chosen, others = _files_read(ledger)
+    read_often = [artifact for artifact in chosen if artifact.count >= READ_OFTEN]
+    seldom = [artifact for artifact in chosen if artifact not in read_often]
+    yield from _file_claims(Action.READ.value, read_often, 0 if seldom else others)
+    yield from _file_claims(Action.READ.value, seldom, others)
     yield from (_command_claim(command, failed) for command in run if command not in often)
 
 
-def _file_claims(action: str, artifacts: Sequence[Artifact]) -> Iterator[Claim]:
-    remaining_artifacts = iter(artifacts)
-    while few := list(islice(remaining_artifacts, FILES_PER_CLAIM)):
+def _different(commands: Iterable[Artifact]) -> Iterator[Artifact]:
+    """Yield commands without those that only differ from an earlier one in how long they wait."""
+    seen: set[str] = set()
+    for command in commands:
+        name = _WAITS.sub("", command.name)
+        if name not in seen:
+            seen.add(name)
+            yield command
+
+
+def _files_read(ledger: Ledger) -> tuple[list[Artifact], int]:
+    """Return some of the files that were only read, and how many others there are.
+
+    Files that were read again and again come first, then other files, then hidden and temporary ones and
+    folders; of equal ones the latest.
+    """
+    files = ledger.artifacts.files
+    folders = {posixpath.dirname(artifact.name) for artifact in files}
+    read = [artifact for artifact in files if not artifact.changed]
+
+    def weight(artifact: Artifact) -> tuple[bool, bool, int]:
+        is_minor = artifact.name in folders or _MINOR.search(artifact.name) is not None
+        return artifact.count < READ_OFTEN, is_minor, -_last_touched(artifact)
+
+    chosen = sorted(sorted(read, key=weight)[:MOST_READ], key=_last_touched)
+    return chosen, len(read) - len(chosen)
+
+
+def _file_claims(action: str, artifacts: Sequence[Artifact], others: int = 0) -> Iterator[Claim]:
+    """Yield claims on a few files each; the last says how many others there are."""
+    for start in range(0, len(artifacts), FILES_PER_CLAIM):
+        few = artifacts[start : start + FILES_PER_CLAIM]
         folder = _folder_of(tuple(artifact.name for artifact in few))
         names = ", ".join(artifact.name[len(folder) :] for artifact in few)
         where = f" in {folder}" if folder else ""
         cites = tuple(dict.fromkeys(artifact.last_change or artifact.last for artifact in few))
         topic = Topic.FILES_READ if action == Action.READ else Topic.FILES_CHANGED
-        text = f"{action}{where}: {names}"
+        more = f" and {others} more" if others and start + FILES_PER_CLAIM >= len(artifacts) else ""
+        text = f"{action}{where}: {names}{more}"
         yield Claim("", ClaimKind.ARTIFACT, text, cites, Trust.UNTRUSTED, topic=topic)
 
 

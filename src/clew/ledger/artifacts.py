@@ -7,6 +7,7 @@ file or URL; a command is recorded either way.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from clew.ledger.outcome import Ended
 from clew.ledger.shell import CHANGES, Action, Touch, normal_path
 from clew.ledger.tool_actions import ActionKind, touches
 from clew.message import Cite
+from clew.message.patterns import lazy_pattern
 
 MOST_UNCHANGED = 8_000
 """Commands, URLs and unchanged files kept (chosen by hand); above that the oldest are dropped. Changed
@@ -119,6 +121,10 @@ class Artifacts:
             if exchange.outcome.ended is Ended.OK:
                 for touch in touches(exchange.action, exchange.result.text):
                     changed |= dict.fromkeys(self._apply_touch(touch, exchange.asked), exchange.asked)
+            elif removed_before_failing(exchange):
+                for touch in touches(exchange.action, exchange.result.text):
+                    if touch.action is Action.DELETED:
+                        self._apply_touch(touch, exchange.asked)
         if len(self.held) - self._changed > MOST_UNCHANGED:
             self._forget()
         return changed
@@ -152,6 +158,12 @@ class Artifacts:
         if action is Action.WRITTEN:
             before = self.held.get(ArtifactKey(ArtifactKind.FILE, name))
             action = Action.MODIFIED if before is not None and before.exists else Action.CREATED
+        inside = self._inside(name) if action in (Action.DELETED, Action.MOVED) else []
+        for path in inside:
+            to = f"{touch.to.rstrip('/')}{path[len(name) :]}" if touch.to else ""
+            self._apply_touch(Touch(action, path, to), cite)
+        if inside:
+            return inside
         artifact = self._touch(ArtifactKind.FILE, name, action, cite)
         if action is not Action.MOVED or not touch.to:
             return [name] if action in CHANGES else []
@@ -163,6 +175,12 @@ class Artifacts:
         )
         self._touch(ArtifactKind.FILE, target, touch_action, cite)
         return [name, target]
+
+    def _inside(self, folder: str) -> list[str]:
+        """Return the known files in a folder that a call deletes or moves."""
+        if ArtifactKey(ArtifactKind.FILE, folder) in self.held:
+            return []
+        return [one.name for one in self.files if one.exists and one.name.startswith(f"{folder}/")]
 
     def _touch(self, kind: ArtifactKind, name: str, action: Action, cite: Cite) -> Artifact:
         """Record one more action on an artifact; return its new state."""
@@ -224,6 +242,15 @@ class Artifacts:
         self._changed = sum(artifact.changed for artifact in self.held.values())
 
 
+def removed_before_failing(exchange: Exchange) -> bool:
+    """Return True if a failed command line removed files first, and something else in it failed."""
+    if exchange.action.kind is not ActionKind.SHELL or not exchange.outcome.exit_code:
+        return False
+    return bool(_REMOVES_FIRST.search(exchange.action.subject)) and not _COULD_NOT.search(
+        exchange.result.text
+    )
+
+
 def _last(path: str) -> str:
     """Return the last component of a path with slashes or backslashes."""
     return path.replace("\\", "/").rsplit("/", 1)[-1]
@@ -233,3 +260,11 @@ def _is_tail(tail: str, path: str) -> bool:
     """Return True if a relative path of several components is the end of a full path."""
     relative, full = tail.replace("\\", "/"), path.replace("\\", "/")
     return "/" in relative and relative[0] not in "/~." and full.endswith("/" + relative)
+
+
+# What the patterns recognise ---------------------------------------------------------------------------
+
+_REMOVES_FIRST = lazy_pattern(r"\brm\b[^;&|\n]*[;\n]")
+"""A removal that is followed by another command whether or not it succeeds: "rm -f a; ls a"."""
+_COULD_NOT = lazy_pattern(r"^(?:\S*sh: )?(?:line \d+: )?(?:rm|cd): ", re.MULTILINE)
+"""A removal, or the change of folder before it, that failed."""

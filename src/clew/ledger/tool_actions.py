@@ -268,6 +268,10 @@ _IN_RESULT = lazy_pattern(
     re.MULTILINE,
 )
 """A line of a result that names the file: "The file a.py has been updated"."""
+_SCHEME = lazy_pattern(r"(\w[\w+.-]+)://")
+"""What precedes an address: "https://", "agent://"."""
+_LINES_ASKED = lazy_pattern(r"(?<=\w):\d+(?:[-,+]\d+)*$")
+"""Lines behind a path: "README.md:301-420"."""
 _OVERWRITTEN = lazy_pattern(r"\b(?:overwr\w+|updated|modified)\b")
 """A result that says that the file existed."""
 _MADE = lazy_pattern(r"\b(?:creat\w+|new file)\b", re.IGNORECASE)
@@ -300,7 +304,7 @@ def _file_touches(action: ToolAction, result: str) -> Iterator[Touch]:
         return
     match action.kind:
         case ActionKind.READ:
-            yield Touch(Action.READ, name)
+            yield from _read(name)
         case ActionKind.WRITE:
             yield Touch(_write_action(result), name)
         case ActionKind.DELETE:
@@ -309,6 +313,15 @@ def _file_touches(action: ToolAction, result: str) -> Iterator[Touch]:
             yield Touch(Action.MOVED, name, _text(action.arguments, TARGET_KEYS))
         case _:
             yield Touch(Action.MODIFIED, name)
+
+
+def _read(name: str) -> Iterator[Touch]:
+    """Yield the file or page that a call read: without the lines it asked for, and nothing of a harness."""
+    scheme = _SCHEME.match(name)
+    if scheme is None or scheme[1].lower() == "file":
+        yield Touch(Action.READ, _LINES_ASKED.sub("", name))
+    elif scheme[1].lower() in ("http", "https"):
+        yield Touch(Action.FETCHED, name)
 
 
 def _write_action(result: str) -> Action:

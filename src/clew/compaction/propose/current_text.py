@@ -1,8 +1,8 @@
 """What the files that the work is about contain now, as far as the messages show it.
 
 ``current_texts`` goes through the calls of a session in order. A read adds the lines it shows; an edit, a
-patch or a write changes the lines that are known; a deletion or a script that writes the file makes them
-unknown. Each line keeps the citations of the messages that show it::
+patch or a write changes the lines that are known; a deletion, a script that writes the file and the report
+of another agent that names it make them unknown. Each line keeps the citations of the messages that show it::
 
     read rates.py            ->  def rate(day):  [m2]
     edit "day" -> "date"     ->  def rate(date):  [m11]
@@ -71,6 +71,8 @@ def current_texts(items: Sequence[Item], topics: Topics) -> FileTexts:
     found: dict[str, list[list[FileLine]]] = {}
     scripts: dict[str, str] = {}
     for step in steps_of(items):
+        if found and step.tells_of_agent:
+            found.update((path, []) for path in _named_in(step.text, found))
         if not step.action.subject:
             continue
         read, changed = step.files
@@ -115,7 +117,12 @@ def _written_by_script(line: str, scripts: Mapping[str, str], known: Collection[
             texts.append(line)
         names = {word.rpartition("/")[2] for word in (arguments if is_run else [program])}
         texts += [scripts[name] for name in names if name in scripts]
-    named = {name for text in texts for name in _PATH.findall(text)}
+    return _named_in("\n".join(texts), known)
+
+
+def _named_in(text: str, known: Collection[str]) -> list[str]:
+    """Return the known files that a text names."""
+    named = set(_PATH.findall(text))
     return [path for path in known if any(path == name or path.endswith(f"/{name}") for name in named)]
 
 

@@ -39,6 +39,10 @@ class Stub(NamedTuple):
 
 _AGENTS = frozenset(("task", "agent", "dispatch_agent", "spawn_agent", "delegate"))
 """Tools that ask another agent: each answer has findings of its own."""
+_REPORTS = _AGENTS | {"subagent", "taskoutput", "agentoutput", "agentoutputtool", "wait_agent", "wait"}
+"""The same, and tools that wait for its report."""
+_ONLY_READS = re.compile(r"explor|search|review|research|plan|fact.?check", re.IGNORECASE)
+"""Kinds of agents that change no file."""
 _ABOUT_RUN = ("description", "explanation", "justification", "timeout", "timeout_ms", "initial_wait")
 """Arguments of a command that say why it is run or how long it may take."""
 
@@ -77,6 +81,14 @@ class Step:
     def asks_agent(self) -> bool:
         """Whether the call gives work to another agent, which answers with a report."""
         return self.asked.name.lower() in _AGENTS
+
+    @property
+    def tells_of_agent(self) -> bool:
+        """Whether the result reports what another agent did, which may have changed files."""
+        if self.asked.name.lower() not in _REPORTS and not self.action.subject.startswith("agent://"):
+            return False
+        kinds = (self.action.arguments.get(key) for key in ("subagent_type", "agent", "agent_type"))
+        return not any(isinstance(kind, str) and _ONLY_READS.search(kind) for kind in kinds)
 
     @property
     def is_told(self) -> bool:
