@@ -12,6 +12,7 @@ from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.digest import topic_by_wording
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import propose
+from clew.compaction.propose.findings import current_findings
 from clew.compaction.quote_claims import shorten_claim
 from clew.compaction.task import CompactionTask, Keep
 from clew.message import Cite, Message, Role, Trust, text_message
@@ -385,3 +386,45 @@ def test_a_task_that_keeps_other_messages_knows_what_a_new_one_would_find():
     assert {name: getattr(twin, name) for name in derived} == {name: getattr(new, name) for name in derived}
     assert twin.mandatory(task.view[:2]) == new.mandatory(task.view[:2])
     assert twin.mandatory(()).claims != twin.mandatory(task.view).claims
+
+
+def test_of_many_files_read_the_sources_are_named_and_the_rest_is_counted():
+    looked = (
+        [f"src/part_{n}.py" for n in range(14)] + [f"tests/part_{n}.test.ts" for n in range(9)] + [".nvmrc"]
+    )
+    messages = [
+        one for n, path in enumerate(looked) for one in step(f"c{n}", "Read", {"file_path": path}, "x")
+    ]
+    first, last = told(ClaimKind.ARTIFACT, *messages)
+    assert "test.ts" not in first + last
+    assert ".nvmrc" not in first + last
+    assert last.endswith(" and 12 more")
+
+
+def test_a_command_that_only_waits_longer_is_named_once_and_the_output_of_a_run_is_no_work():
+    lines = ["sleep 5 && gh api pages", "sleep 20 && gh api pages", "python serve.py > /tmp/httpd.log"]
+    messages = [one for n, line in enumerate(lines) for one in step(f"c{n}", "bash", {"command": line}, "ok")]
+    assert told(ClaimKind.ARTIFACT, *messages) == [
+        "ran: sleep 20 && gh api pages",
+        "ran: python serve.py > /tmp/httpd.log",
+    ]
+
+
+def test_a_fault_found_in_a_turn_that_was_reported_done_is_no_finding():
+    fault = "**`main`** is 25 commits behind `origin/main`, with no commits of its own."
+    fact = "**`main`** holds the releases, and each of them is tagged like `v1.2`."
+    view = items(
+        [
+            text_message(Role.USER, "Bring main up to date."),
+            spoken(f"{fault}"),
+            spoken(f"{fact}"),
+            *step("c1", "bash", {"command": "git merge"}, "ok"),
+            spoken("Done: both branches are up to date."),
+            text_message(Role.USER, "Now look at the charts, please."),
+            spoken("I look at them."),
+        ]
+    )
+    found = current_findings(
+        read(view).turns, {item.id for item in view}, {item.id: item.message for item in view}.get
+    )
+    assert [claim.text for claim in found] == [fact]

@@ -209,3 +209,9 @@ def test_a_plain_statement_of_what_is_chosen_is_a_decision(words):
 )
 def test_a_question_or_a_complaint_is_no_decision(words):
     assert not ledger_of(user("Build it."), assistant("Done."), user(words)).decisions
+
+
+def test_a_line_of_dictated_text_decides_nothing():
+    dictated = "it will manage the expenses so we'll go with split mode then we\nhave the bot which is"
+    assert ledger_of(user(dictated)).decisions == ()
+    assert len(ledger_of(user("Let's go with split mode\n\nthen we have the bot.")).decisions) == 1

@@ -186,6 +186,38 @@ def test_what_was_checked_and_what_names_code_in_quotes_is_a_finding(text: str):
     assert [one for one, _ in found(text)] == [text]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Причина в кэше: файл `store.py` уже загружен и не найден в индексе.",
+        "원인: `store.py`의 캐시가 이미 만료되어 로그인에 실패한다 (12건).",
+        "A causa é o cache de `store.py`, porque já expirou antes da leitura.",
+        "Die Ursache ist der Cache in `store.py`, weil er bereits abgelaufen ist.",
+        "Causa confirmada: el caché de `store.py` no funciona con la versión 12.",
+    ],
+)
+def test_a_verdict_in_another_language_is_a_finding(text: str):
+    assert [one for one, _ in found(text)] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "이제 LICENSE와 `.nojekyll` 파일을 추가하고 git 저장소를 생성해서 푸시하겠습니다.",
+        "GitHub에 이미 관련 이슈가 있는지, 그리고 이 작업의 범위를 먼저 확정하자 (#12).",
+        "Теперь проверю файл `store.py`, потому что он загружается первым.",
+        "Agora vou verificar o arquivo `store.py`, porque ele é lido primeiro.",
+        "Jetzt werde ich `store.py` lesen, weil die Datei zuerst geladen wird.",
+        "## PHASE 4 (Final Gap Closure and Observability of the 12 services)",
+        "The Visa research is now in `ROADMAP.md` under the third heading.",
+        "**File 2: Client.tsx** - Remove unused `Edit` and `AlertCircle` imports there.",
+        "The issue is with the path calculation.",
+    ],
+)
+def test_what_the_agent_will_do_or_did_is_no_finding_in_any_language(text: str):
+    assert found(text) == []
+
+
 UNUSED = assistant("Good: `main_hash` is no longer used in this file.")
 
 

@@ -60,8 +60,10 @@ _EVERYDAY = re.compile(
 )
 """Programs that every session runs."""
 _WAITS = re.compile(r"\bsleep [\d.]+\w?\s*(?:&&|;)?\s*")
-_MINOR = re.compile(r"(?:^|/)\.\w|^/(?:tmp|var|private/tmp)/|\.(?:log|lock|tmp|out)$")
-"""A path of a hidden or temporary file, or of output."""
+_MINOR = re.compile(
+    r"(?:^|/)\.\w|^/(?:tmp|var|private/tmp)/|\.(?:log|lock|tmp|out)$|[._-](?:test|spec)s?\.\w+$"
+)
+"""A path of a hidden or temporary file, of output or of a test."""
 _OUTPUT_OF_RUN = re.compile(r"^(?:/private)?/(?:tmp|var/tmp)/[^/]+\.(?:log|out|err|pid|txt)$")
 """What a command left in a folder for temporary files: no work of the session."""
 _TESTED = "last test run: "
@@ -129,8 +131,8 @@ def _different(commands: Iterable[Artifact]) -> Iterator[Artifact]:
 def _files_read(ledger: Ledger) -> tuple[list[Artifact], int]:
     """Return some of the files that were only read, and how many others there are.
 
-    Files that were read again and again come first, then other files, then hidden and temporary ones and
-    folders; of equal ones the latest.
+    Files that were read again and again come first, then other files, then tests, hidden and temporary files
+    and folders; of equal ones the latest.
     """
     files = ledger.artifacts.files
     folders = {posixpath.dirname(artifact.name) for artifact in files}

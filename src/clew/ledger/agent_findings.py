@@ -13,9 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from clew.ledger.foreign_findings import states_verdict
 from clew.message import Cite
 from clew.message.patterns import lazy_pattern
+from clew.rules.languages import ENGLISH, guess, is_english
 from clew.rules.prefilter import CHUNKS, marks
+from clew.rules.words import words_again
 
 STRONG, WEAK, WEAKEST = 0, 1, 2
 """Ranks: a conclusion, a reason or an effect, and a sentence of prose that only names something."""
@@ -33,6 +36,8 @@ LONGEST_READ = 40_000
 """Characters of one text that are searched; agents rarely write more at once."""
 LONG_REPORT = 400
 """Characters of a text of the agent from which its failures are looked for; a shorter one is rarely cut."""
+_SAMPLE = 600
+"""Characters at the beginning of a text by which its language is guessed."""
 _MOST_FAILURES = 12
 """Failures of one text that are returned; chosen by hand."""
 
@@ -109,6 +114,8 @@ def _rank(read: _AgentText, start: int, end: int, *, follows_finding: bool) -> i
     text, lowered, _ = read
     if _HEADING.fullmatch(lowered, start, end) or _FRAGMENT.match(lowered, start, end):
         return None
+    if _VAGUE.fullmatch(lowered, start, end) and not _NAMES.search(text, start, end):
+        return None
     refers_back = not follows_finding and _REFERS_BACK.match(lowered, start, end)
     if refers_back and not _NAMES.search(text, start, end):
         return None
@@ -136,7 +143,22 @@ def _rank_by_words(read: _AgentText, start: int, end: int) -> int | None:
     is_prose = end - start >= LEAST_PROSE and "\n" not in text[max(0, start - 2) : start]
     if not is_prose or not text_marks & _NAMES_MARK or not _NAMES.search(text, start, end):
         return None
-    return None if _OF_TEXT.search(lowered, start, end) else WEAKEST
+    if _OF_TEXT.search(lowered, start, end) or _NARRATES.search(lowered[start:end]):
+        return None
+    return WEAKEST if _is_firm(text, start, end) else None
+
+
+def _is_firm(text: str, start: int, end: int) -> bool:
+    """Return True unless a sentence is a heading, or in another language than English and no verdict.
+
+    For other languages there is no table of what makes a finding, only of verdicts and intentions.
+    """
+    if "#" in text[text.rfind("\n", 0, start) + 1 : start]:
+        return False
+    beginning = text[:_SAMPLE]
+    if is_english(beginning, words_again(beginning)) or guess(beginning, words_again(beginning)) == ENGLISH:
+        return True
+    return states_verdict(text[start:end])
 
 
 def _is_guess(lowered: str, start: int, end: int) -> bool:
@@ -211,6 +233,19 @@ _STEP = lazy_pattern(
     r"|(?:updat|creat|writ|integrat)(?:e|ing))\b"
 )
 """Openings of sentences that announce a step and state no finding: "now let me check"."""
+_NARRATES = lazy_pattern(
+    r"^\W*(?:done|created|added|updated|removed|moved|good|great)\b|^\W*if you\b"
+    r"|^\W*(?:done\W+)?i(?:'ve| have)? (?:just )?(?:added|committed|created|updated|wrote|pushed|moved)\b"
+    r"|^\W*i can see\b"
+    r"|^\*\*[^*\n]+\*\*\s*[-–—:]+\s*(?:add|fix|remove|replace|rename|delete|move|update)\b"
+    r"|\b(?:is|are) now (?:in|at|under)\b"
+)
+"""What the agent did, offers or is about to do, not what it found out: "The report is now in `docs/`"."""
+_VAGUE = lazy_pattern(
+    r"(?:so |and |but )?the (?:\w+ )?(?:issue|problem|error|bug|failure) (?:is|was) (?:with|in|about|from)"
+    r"(?: [^\s`]+){1,6}"
+)
+"""The place of a problem without a name: "the issue is with the path calculation"."""
 _HEADING = lazy_pattern(
     r"\*\*[^*\n]+\*\*[.:]?|now\b(?!.*\b(?:is|are|has|have|works?|pass(?:es)?|fails?)\b).*"
     r"|tool (?:use|call|result)\b.*|[\"'][\w.-]+[\"']: .*"

@@ -38,24 +38,28 @@ def decisions_in(utterance: Utterance) -> list[tuple[int, int]]:
     return [
         (start, end)
         for start, end in sentences_with(pattern, signs, text)
-        if end - start >= _SHORTEST and not _NOT_YET.search(text[start:end])
+        if _SHORTEST <= end - start <= LONGEST_CHOICE and not _NOT_YET.search(text[start:end])
+        if not _GOES_ON.match(text, end)
     ]
 
 
 LONGEST_CHOICE = 300
-"""Characters of a choice (chosen by hand); a longer sentence is about other things too."""
+"""Characters of a choice (chosen by hand); a longer sentence is about other things too, or is dictated."""
 
 
 def choices_in(utterance: Utterance) -> Iterator[Rule]:
     """Yield the user's sentences that choose something for this work without being standing rules."""
     if utterance.speaker is USER and may_state_rule(utterance.text):
         for rule in candidates_in(utterance.text, utterance.trust):
-            if rule.force is Force.DECISION and len(rule.quote) <= LONGEST_CHOICE:
+            is_whole = _GOES_ON.match(utterance.text, rule.span.end) is None
+            if rule.force is Force.DECISION and len(rule.quote) <= LONGEST_CHOICE and is_whole:
                 yield rule
 
 
 # What the patterns recognise ---------------------------------------------------------------------------
 
+_GOES_ON = lazy_pattern(r"[ \t]*\n[ \t]*(?![-*•+\d])(?=[^\W\d_])(?-i:[a-zß-ÿа-я])")
+"""A sentence that goes on in the next line, as in a dictated text that was wrapped: this is a part of it."""
 _CHOOSE = (
     r"(?:use|go\s+with|stick\s+(?:with|to)|switch\s+(?:over\s+)?to|opt\s+for|settle\s+on|keep(?!\s+going)|adopt"
     r"|move\s+to|(?:do|take)\s+option|drop|skip|avoid|leave|defer|start\s+with|base\s+(?:it|this)\s+on"

@@ -9,12 +9,13 @@ and everything of a turn whose outcome the user rejected.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.citations import Find, quote_at
-from clew.ledger.agent_findings import RankedFinding
+from clew.ledger.agent_findings import WEAKEST, RankedFinding
 from clew.ledger.turns import Turn, Turns
 from clew.message import words
 from clew.message.patterns import AnyCasePattern
@@ -64,6 +65,15 @@ _FAULT = re.compile(
     re.IGNORECASE,
 )
 """...and what one says that finds a fault."""
+_FAULT_NAMED = re.compile(
+    r"\b(?:bugs?|broken?|missing|undefined|behind|outdated|stale|duplicat\w+)\b"
+    r"|뒤처|미정의|삭제됨|깨[졌진]|오류|누락|결함|문제|놓[쳤친]|未定義|壊れ|エラー|不足|错误|缺少|损坏|未定义"
+    r"|\b(?:ошибк|слома|отсутств|устаре|не работа)\w*"
+    r"|\b(?:erros?|quebrad\w+|falta\w*|desatualizad\w+|rot[oa]s?|fallos?|desactualizad\w+)\b"
+    r"|\b(?:fehlt|fehler\w*|kaputt|veraltet|erreurs?|cassée?|manque|errori?|rotto|manca)\b",
+    re.IGNORECASE,
+)
+"""A state that work mostly ends, in several languages: once its turn was reported done, it is over."""
 _NAME = re.compile(r"`([^`\n]{3,80})`")
 _REJECTS = re.compile(
     r"\W*(?:no[,.!]|no\s*$|nope\b|wrong\b|incorrect\b|not (?:at all|what i)\b|undo\b|revert\b"
@@ -96,6 +106,8 @@ def current_findings(
         if said is None or (rejected and any(start < number < end for start, end in rejected)):
             continue
         text, trust = said
+        if one.rank == WEAKEST and _FAULT_NAMED.search(text) and _is_finished(number, turns.all):
+            continue
         if not _is_over(text, number < passed, number < edited) and _is_complete(text):
             found.append(Claim("", ClaimKind.FINDING, text, (one.source,), trust, verbatim=True))
         if len(found) == MOST_FINDINGS:
@@ -108,6 +120,13 @@ def _is_over(text: str, was_tested: bool, was_edited: bool) -> bool:
     if was_tested and _TROUBLE.search(text):
         return True
     return was_edited and _OWN_FAULT.search(text) is not None
+
+
+def _is_finished(number: int, turns: Sequence[Turn]) -> bool:
+    """Whether a message is of an earlier turn, whose report came after it."""
+    at = bisect_right(turns, number, key=lambda turn: turn.ask.number) - 1
+    report = turns[at].report if 0 <= at < len(turns) - 1 else None
+    return report is not None and report.number > number
 
 
 def _is_complete(text: str) -> bool:
