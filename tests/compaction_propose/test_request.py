@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import clew
-from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
+from clew.compaction.plan import Claim, ClaimKind, Digest
 from clew.compaction.plan.render import render_digest
 from clew.compaction.propose import digest_content
 from clew.compaction.propose.digest_builder import _without_parts
@@ -188,20 +188,6 @@ def test_a_shortened_edit_shows_every_changed_line(
     for whole, key in ((before, "old_string"), (after, "new_string")):
         kept = [line for line in str(shown[key]).split("\n") if not line.startswith("[… ")]
         assert "\n".join(kept) in whole
-
-
-def test_bare_values_share_a_line_and_only_those_that_nothing_else_names_are_listed(monkeypatch):
-    monkeypatch.setattr(digest_content, "FACTS_SHARE", 0.03)
-    messages = [
-        text_message(Role.USER, "Compare the tables."),
-        *(spoken(f"alpha_{n} equals beta_{n} now.") for n in range(900)),
-    ]
-    digest = digest_of(messages, 8_000)
-    values = [one.text for one in digest.claims if one.topic is Topic.NAMES]
-    others = " ".join(one.text for one in digest.claims if one.topic is not Topic.NAMES)
-    assert values
-    assert not any(value in others.split() for value in values)
-    assert " · " in render_digest(digest)
 
 
 def test_a_request_that_only_agrees_is_shown_with_the_offer_it_answers():

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from clew.compaction.plan import Claim, ClaimKind, Condense
-from clew.compaction.propose import Written, digest_content, outline, propose
+from clew.compaction.propose import Written, outline, propose
 from clew.compaction.task import Keep
-from clew.message import Cite, Role, Trust, text_message
-from tests.compaction_propose.sessions import Living, session, situation, spoken, tokens_of
+from clew.message import Cite, Role, Trust
+from tests.compaction_propose.sessions import Living, session, situation, tokens_of
 
 STEPS = ["ask", "rule", "read", "edit", "run", "fail", "talk", "plan", "read", "log", "run", "parallel"] * 8
 
@@ -73,22 +73,6 @@ def test_prose_is_taken_in_its_order_as_far_as_the_room_goes():
     assert plan.fits
     assert 0 < len(kept) < 100
     assert kept == [claim.text for claim in claims[: len(kept)]]
-
-
-def test_values_that_prose_names_are_not_told_again(monkeypatch):
-    monkeypatch.setattr(digest_content, "FACTS_SHARE", 0.03)
-    messages = [
-        text_message(Role.USER, "Go on."),
-        *(spoken(f"The limit_{n} is {n}000 now.") for n in range(900)),
-    ]
-    living = Living(messages)
-    now = living.situation(8_000)
-    plain = {claim.text for claim in propose(now).digests[0].claims}
-    told = next(text for text in plain if text.startswith("limit_"))
-    names = prose(f"It was settled that {told} goes up.", "m3")
-    written = {claim.text for claim in propose(now, Written((names,), "a model", "7")).digests[0].claims}
-    assert names.text in written
-    assert told not in written
 
 
 def test_prose_is_believed_no_more_than_its_sources():

@@ -10,10 +10,9 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.loops import Loops
 from clew.ledger.outcome import Ended
-from clew.ledger.passages import Voice
 from clew.ledger.shell import Action
 from clew.ledger.todos import Todo
-from clew.ledger.values import Value, Values, values_of
+from clew.ledger.values import Value, Values, Voice, values_of
 from clew.rules.pins import Pins
 from clew.rules.rule import MadeBy, Pin, RuleStatus
 

@@ -1,70 +1,90 @@
-"""Exact values: who named them, how often, first and last position, and the most informative line.
+"""Exact values: which ones messages name, who named them, how often, and in which message first and last.
 
-``values_of(items)`` reads messages and returns ``Values``: the value ``src/app.py`` with its kind, its
-counts by voice, and the line that says most about it. They are collected when a digest needs them, not as
-messages arrive. Only positions are stored, never copies; at most ``MOST_VALUES`` values are kept. Above
-that, values that only tool output named, once, longest ago, are dropped first; values that the user or the
-model named last.
+``values_of(items)`` reads messages and returns ``Values``: the value ``src/app.py`` with its kind and counts.
+They are collected when a report or an explanation needs them, not as messages arrive; at most ``MOST_VALUES``
+are kept. Above that, values that only tool output named, once, longest ago, are dropped first; values that
+the user or the model named last.
+
+``passages(message)`` yields the texts of its parts that are searched, each with who speaks (``Voice``). Of
+one over ``WHOLE`` characters the first ``HEAD`` and last ``TAIL`` are read, and up to ``ERROR_LINES`` lines
+between them that mention an error: so a 50 MB output costs little more than a 200 kB one.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Container, Iterable, Iterator
+from enum import IntEnum
+from typing import NamedTuple
 
 from clew.ledger.exchange import OpenCalls, Reading
 from clew.ledger.kinds import KNOWN_WORDS, Known, ValueKind, may_hold_values, values_in
-from clew.ledger.outcome import Ended
-from clew.ledger.passages import ASSISTANT, WHOLE, LineCursor, Place, Voice, passages
-from clew.message import Cite, Item, Part, Text
+from clew.message import Item, Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust
+from clew.message.parts import json_strings
+from clew.message.patterns import lazy_pattern
 
 MOST_VALUES = 60_000
 """Values kept; chosen by hand."""
 _KEPT_WHEN_FULL = 45_000
 """How many are left when they are dropped, so that dropping is rare. Chosen by hand."""
-_ENOUGH_WORDS = 8
-"""Plain words of a line from which it is as informative as one with more. Chosen by hand."""
-_WORTH_OF_A_WORD = 1_000
-"""Score of a plain word of a line; each character of the line costs 1. Chosen by hand."""
-_WORTH_OF_PROSE = 1_500
-"""Bonus for the user's or model's words over a line of output with a word or two more. Chosen by hand."""
+WHOLE = 200_000
+HEAD = 120_000
+TAIL = 60_000
+ERROR_LINES = 200
+"""Limits in characters and lines, explained above; chosen by hand."""
+SHORT_ARGUMENT = 300
+"""Characters up to which an argument counts as typed by the model; longer ones are bodies: files, patches."""
+_LONGEST_LINE = 1_000
+"""Characters of a line about an error that are read; chosen by hand."""
+_WITH_TEXT = (Text, ToolResult, Thinking)
+"""Kinds of parts with a text."""
+_ERROR_SIGNS = ("rror", "ERROR", "FAIL", "Traceback", "panic", "fatal", "xception")
+"""Substrings of lines about errors; plain strings, because substring search is fast."""
+_LINE_NUMBER = lazy_pattern(r"\s*\d+[→\t│:]")
+"""A line number that a tool prints: "  12→"."""
 _NUMBER = ValueKind.NUMBER
 """A module-level name, because enum attribute access is slow."""
-_SPOKEN = slice(Voice.USER, Voice.BODY)
-"""Counts by the user, the model's text and its calls; a slice, because it is read for every value."""
+RECALL_TOOLS = frozenset({"recall_search", "recall_open", "artifact_open", "notes_search"})
+"""clew's own recall tools, whose results repeat text from elsewhere."""
+
+
+class Voice(IntEnum):
+    """Who names a value, and how; an index into a value's counts."""
+
+    USER = 0
+    ASSISTANT = 1
+    """The model's text and thinking."""
+    CALL = 2
+    """A short argument of a call."""
+    BODY = 3
+    """A long argument: the content of files."""
+    RESULT = 4
+    MACHINE = 5
+    """Text of a harness or a summariser, in any role."""
+    SYSTEM = 6
+    """Instructions of the system or the developer."""
+
+
+# Module-level names: they are used for every message, and enum attribute access is slow.
+_USER, _ASSISTANT, _CALL, _BODY, _RESULT, _MACHINE, _SYSTEM = Voice
+_OF_MODEL, _OF_SYSTEM, _OF_DEVELOPER = Role.ASSISTANT, Role.SYSTEM, Role.DEVELOPER
+_SPOKEN = Origin.SPOKEN
 _ONCE = {voice: tuple(int(one is voice) for one in Voice) for voice in Voice}
 """The counts of a value that one voice named once, shared by most values."""
-
-
-def _is_plain(part: Part) -> bool:
-    """Return True if a part is a text whose words show that it contains no value."""
-    return isinstance(part, Text) and len(part.text) <= WHOLE and not may_hold_values(part.text)
 
 
 class Value:
     """An exact value and its statistics. Read-only; only ``Values`` writes to it."""
 
-    __slots__ = (
-        "_best_line",
-        "_counts",
-        "_first",
-        "_last",
-        "_score",
-        "first_index",
-        "in_error",
-        "kind",
-        "last_index",
-        "text",
-    )
+    __slots__ = ("_counts", "first_message", "kind", "last_index", "last_message", "text")
 
-    def __init__(self, known: Known, index: int, place: Place, counts: tuple[int, ...]) -> None:
+    def __init__(self, known: Known, index: int, message: str, counts: tuple[int, ...]) -> None:
         self.kind, self.text = known
-        self.first_index = self.last_index = index
-        """Index in the session of the first and last message that named it, from 0."""
-        self.in_error = False
-        """An error line names it."""
+        self.last_index = index
+        """Index in the session of the last message that named it, from 0."""
+        self.first_message = self.last_message = message
+        """The ids of the first and the last message that named it."""
         self._counts = counts
-        self._first = self._last = self._best_line = place
-        self._score = 0
 
     @property
     def counts(self) -> tuple[int, ...]:
@@ -77,12 +97,6 @@ class Value:
         return sum(self._counts)
 
     @property
-    def is_spoken(self) -> bool:
-        """Whether the user or the model named it, or the model typed it into a call."""
-        user, assistant, call = self._counts[_SPOKEN]
-        return bool(user or assistant or call)
-
-    @property
     def in_user_text(self) -> bool:
         """Whether the user named it."""
         return self._counts[Voice.USER] > 0
@@ -92,37 +106,8 @@ class Value:
         """Whether the model typed it into a call; the content of files does not count."""
         return self._counts[Voice.CALL] > 0
 
-    @property
-    def first(self) -> Cite:
-        """Return the line that named it first."""
-        return Cite(*self._first)
-
-    @property
-    def last(self) -> Cite:
-        """Return the line that named it last."""
-        return Cite(*self._last)
-
-    @property
-    def first_message(self) -> str:
-        """Return the id of the message that named it first."""
-        return self._first[0]
-
-    @property
-    def last_message(self) -> str:
-        """Return the id of the message that named it last."""
-        return self._last[0]
-
-    @property
-    def best_line(self) -> Cite:
-        """Return the most informative line: many plain words, short, preferably prose."""
-        return Cite(*self._best_line)
-
     def __repr__(self) -> str:
         return f"Value({self.text!r}, {self.kind.value}, counts={self.counts})"
-
-
-RECALL_TOOLS = frozenset({"recall_search", "recall_open", "artifact_open", "notes_search"})
-"""clew's own recall tools, whose results repeat text from elsewhere."""
 
 
 class Values:
@@ -144,68 +129,34 @@ class Values:
         """Return what is known about a value."""
         return self._held.get(text)
 
-    def add(self, item: Item, index: int, failed: Container[int] = (), recalled: Container[int] = ()) -> None:
-        """Add the values that a message names.
-
-        ``failed`` are its parts that report a failure, ``recalled`` those that only repeat text from
-        elsewhere.
-        """
+    def add(self, item: Item, index: int, recalled: Container[int] = ()) -> None:
+        """Add the values that a message names; parts ``recalled`` only repeat text from elsewhere."""
         if all(map(_is_plain, item.message.parts)):
             return
         for passage in passages(item.message):
             if passage.part in recalled:
                 continue
-            words, marked = values_in(passage.text, spoken=passage.voice <= ASSISTANT)
-            if words or marked:
-                lines = LineCursor(item.id, passage, passage.part in failed)
-                self._note_words(words, lines, index)
-                self._note_marked(marked, lines, index)
+            words, marked = values_in(passage.text, spoken=passage.voice <= _ASSISTANT)
+            for known in itertools.chain(_of_words(words, passage), dict.fromkeys(one for one, _ in marked)):
+                self._note(known, item.id, index, passage.voice)
         if len(self._held) > MOST_VALUES:
             self._forget()
 
-    def _note_words(self, words: Iterable[str], lines: LineCursor, index: int) -> None:
-        text = lines.passage.text
-        at = 0
-        for word in words:
-            # Words come in the order of their first appearance, so the search never goes back.
-            at = text.find(word, at)
-            if at >= lines.end:
-                lines.move(at)
-            known = KNOWN_WORDS[word]  # as classify(word), 20 ns faster
-            if known is not None and not (known[0] is _NUMBER and lines.is_line_number(at)):
-                self._note(known, at, lines, index)
-
-    def _note_marked(self, marked: Iterable[tuple[Known, int]], lines: LineCursor, index: int) -> None:
-        spotted: set[str] = set()
-        for known, at in marked:
-            if known.value not in spotted:
-                spotted.add(known.value)
-                lines.move(at)
-                self._note(known, at, lines, index)
-
-    def _note(self, known: Known, at: int, lines: LineCursor, index: int) -> None:
-        """Count a value at a position of the cursor's passage; the cursor must be on the line of ``at``."""
-        text = known[1]
-        voice = lines.passage.voice
-        place = lines.place or lines.place_of(text, at)
-        value = self._held.get(text)
+    def _note(self, known: Known, message: str, index: int, voice: Voice) -> None:
+        """Count a value that a passage names."""
+        value = self._held.get(known.value)
         if value is None:
-            value = self._held[text] = Value(known, index, place, _ONCE[voice])
-            value._score = _worth(lines, place)
-        else:
-            value.last_index, value._last = index, place
-            counts = value._counts
-            value._counts = (*counts[:voice], counts[voice] + 1, *counts[voice + 1 :])
-            if _most_worth(voice, place) > value._score and (score := _worth(lines, place)) > value._score:
-                value._score, value._best_line = score, place
-        if lines.failed and not value.in_error and lines.speaks_of_failure():
-            value.in_error = True
+            self._held[known.value] = Value(known, index, message, _ONCE[voice])
+            return
+        value.last_index, value.last_message = index, message
+        counts = value._counts
+        value._counts = (*counts[:voice], counts[voice] + 1, *counts[voice + 1 :])
 
     def _forget(self) -> None:
         """Drop the values that are least likely to be needed."""
 
         def worth(value: Value) -> tuple[bool, bool, int]:
-            return value.is_spoken, value.mentions > 1, value.last_index
+            return any(value.counts[:_BODY]), value.mentions > 1, value.last_index
 
         kept_values = sorted(self._held.values(), key=worth, reverse=True)[:_KEPT_WHEN_FULL]
         stays = {value.text for value in kept_values}
@@ -216,11 +167,7 @@ def values_of(items: Iterable[Item]) -> Values:
     """Return the values that messages name; results of clew's own recall tools name none."""
     calls, values = OpenCalls(), Values()
     for number, item in enumerate(items):
-        reading = calls.read(item, number)
-        failed = {
-            exchange.answered.part for exchange in reading.exchanges if exchange.outcome.ended is Ended.FAILED
-        }
-        values.add(item, number, failed, _recall_parts(reading))
+        values.add(item, number, _recall_parts(calls.read(item, number)))
     return values
 
 
@@ -230,14 +177,93 @@ def _recall_parts(reading: Reading) -> set[int]:
     return asked | {part.answered.part for part in reading.exchanges if part.call.name in RECALL_TOOLS}
 
 
-def _most_worth(voice: Voice, place: Place) -> int:
-    """Return the upper bound of ``_worth``: longer lines are worth less."""
-    prose = _WORTH_OF_PROSE if voice <= ASSISTANT else 0
-    return prose + _ENOUGH_WORDS * _WORTH_OF_A_WORD + place[2] - place[3]
+def _is_plain(part: Part) -> bool:
+    """Return True if a part is a text whose words show that it contains no value."""
+    return isinstance(part, Text) and len(part.text) <= WHOLE and not may_hold_values(part.text)
 
 
-def _worth(lines: LineCursor, place: Place) -> int:
-    """Return how informative a line is about its values."""
-    words = lines.words if lines.words >= 0 else lines.count_words()
-    missing = max(0, _ENOUGH_WORDS - words)
-    return _most_worth(lines.passage.voice, place) - missing * _WORTH_OF_A_WORD
+def _of_words(words: Iterable[str], passage: MessagePassage) -> Iterator[Known]:
+    """Yield the values among the words of a passage; not numbers that a tool printed before its lines."""
+    at = 0
+    for word in words:
+        # Words come in the order of their first appearance, so the search never goes back.
+        at = passage.text.find(word, at)
+        known = KNOWN_WORDS[word]  # as classify(word), 20 ns faster
+        if known is not None and not (known.kind is _NUMBER and _is_line_number(passage, at)):
+            yield known
+
+
+def _is_line_number(passage: MessagePassage, at: int) -> bool:
+    """Return True if the number at this position is one that a tool printed before its line."""
+    if passage.voice is not _RESULT:
+        return False
+    start = passage.text.rfind("\n", 0, at) + 1
+    return not passage.text[start:at].strip() and _LINE_NUMBER.match(passage.text, start) is not None
+
+
+# What is read of a message -----------------------------------------------------------------------------
+
+
+class MessagePassage(NamedTuple):
+    """A piece of text to search."""
+
+    voice: Voice
+    part: int
+    text: str
+
+
+def passages(message: Message) -> Iterator[MessagePassage]:
+    """Yield the pieces of a message that are searched, in order."""
+    for index, part in enumerate(message.parts):
+        if isinstance(part, ToolCall):
+            for text in [part.input_text] if part.input is None else filter(None, json_strings(part.input)):
+                voice = _CALL if len(text) <= SHORT_ARGUMENT else _BODY
+                yield from _pieces(MessagePassage(voice, index, text))
+        elif isinstance(part, _WITH_TEXT) and (text := part.text):
+            yield from _pieces(MessagePassage(_voice(message, part), index, text))
+
+
+def _voice(message: Message, part: Part) -> Voice:
+    if isinstance(part, ToolResult):
+        return _RESULT
+    role = message.role
+    if role is _OF_SYSTEM or role is _OF_DEVELOPER:
+        return _SYSTEM
+    if message.origin is not _SPOKEN:
+        return _MACHINE
+    if role is _OF_MODEL:
+        return _ASSISTANT
+    return _USER if part.trust >= Trust.USER else _MACHINE
+
+
+def _pieces(whole: MessagePassage) -> Iterator[MessagePassage]:
+    """Yield a passage; of a long one the beginning, the end, and between them the lines about errors.
+
+    They are cut at a line break, if there is one near enough.
+    """
+    text = whole.text
+    if len(text) <= WHOLE:
+        yield whole
+        return
+    head = text.rfind("\n", HEAD // 2, HEAD) + 1 or HEAD
+    tail = text.find("\n", len(text) - TAIL - 1, len(text) - TAIL // 2) + 1 or len(text) - TAIL
+    errors = itertools.islice(_error_lines(text, head, tail), ERROR_LINES)
+    for piece in (text[:head], *errors, text[tail:]):
+        yield whole._replace(text=piece)
+
+
+def _error_lines(text: str, start: int, stop: int) -> Iterator[str]:
+    """Yield the lines between two positions that mention an error, in order."""
+    nearest = {sign: text.find(sign, start, stop) for sign in _ERROR_SIGNS}
+    while True:
+        nearest = {sign: at for sign, at in nearest.items() if at >= 0}
+        if not nearest:
+            return
+        at = min(nearest.values())
+        begin = max(text.rfind("\n", start, at) + 1, at - _LONGEST_LINE // 2, start)
+        end = text.find("\n", at, stop)
+        end = min(end if end >= 0 else stop, begin + _LONGEST_LINE)
+        yield text[begin:end]
+        nearest = {
+            sign: place if place >= end else text.find(sign, end, stop) for sign, place in nearest.items()
+        }

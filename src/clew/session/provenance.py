@@ -242,7 +242,7 @@ def _of_claim(replay: Replay, ref: str) -> Iterator[str]:
 def _value_line(value: Value) -> str:
     times = "once" if value.mentions == 1 else f"{value.mentions} times"
     by_user = ", by the user too" if value.in_user_text else ""
-    return f"{value.text} ({value.kind.value}, named {times}, last in {value.last.message}{by_user})"
+    return f"{value.text} ({value.kind.value}, named {times}, last in {value.last_message}{by_user})"
 
 
 def _of_rule(replay: Replay, ref: str) -> Iterator[str]:

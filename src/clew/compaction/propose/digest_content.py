@@ -1,8 +1,8 @@
 """Choose the optional content of a digest, and divide its room among the kinds of content.
 
 In goes what a digest is made from (``DigestInput``) and a number of tokens; out come claims that fit: the
-ledger's, the agent's own notes, a model's prose, requests and reports, text of files, findings, edits, exact
-values. Each kind has a share of the room (the constants below); what one kind does not need goes to others.
+ledger's, the agent's own notes, a model's prose, requests and reports, text of files, findings, edits, lines
+in focus. Each kind has a share of the room (the constants below); what one kind does not need goes to others.
 ``digest_builder.py`` asks for claims of different sizes until the rendered digest fits.
 """
 
@@ -28,9 +28,7 @@ from clew.compaction.propose.pointed_to import orders_in, said_next
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
-from clew.compaction.propose.value_index import leaving, value_index
-from clew.ledger.kinds import WORD
-from clew.message import Message, words
+from clew.message import Cite, Item, Message, words
 
 CHANGES_SHARE = 0.2
 """Share of a view's room up to which the names of changed files are mandatory, if all else fits..."""
@@ -50,11 +48,8 @@ FINDINGS_SHARE = 0.2
 """...for findings, before the rest of the story..."""
 EDITS_SHARE = 0.2
 """...and for the last edits of files, as small diffs. All fitted on ``bench/reader`` and ``clew eval``."""
-FACTS_SHARE = 0.0
-"""Share of the view's room for exact values unless a person says what matters: readers of whole contexts did
-not use one of them, and recall finds them."""
-TOKENS_PER_CANDIDATE = 3
-"""Room per candidate value: several times as many as fit, since most are named elsewhere."""
+MOST_READ = 5_000
+"""Messages that are searched for lines in focus, the latest; chosen by hand."""
 MOST_TEXT_SHARE = 0.2
 """Share of the view's room for text of files if nothing else in a digest needs it: up to this share a reading
 model continues as well (``bench/results/reader.md``)."""
@@ -70,7 +65,7 @@ class DigestContent:
     """The optional content of a digest, by kind and priority."""
 
     def __init__(self, scene: Scene, inputs: DigestInput, written: Written | None = None) -> None:
-        """Collect ledger claims, prose, story, findings, edits and lines with exact values."""
+        """Collect ledger claims, prose, story, findings, edits and lines in focus."""
         self._focus = scene.focus
         self._mandatory = inputs.must
         self._ledger = scene.focus.first(list(_optional_ledger_claims(inputs)))
@@ -87,16 +82,12 @@ class DigestContent:
         self._most_text = max(self._for_text, int(scene.room * MOST_TEXT_SHARE))
         self._passages = _file_passages(scene, inputs) if self._for_text else []
         self._findings = scene.focus.first(self._story.findings)
-        self._for_facts = int(scene.room * (FOCUS_SHARE if scene.focus else FACTS_SHARE))
-        self._facts = [
-            *_lines_in_focus(scene, inputs.gone, self._for_facts * CHARACTERS_PER_TOKEN),
-            *value_index(scene, inputs.gone, self._for_facts // TOKENS_PER_CANDIDATE),
-        ]
+        self._for_focus = int(scene.room * FOCUS_SHARE) if scene.focus else 0
+        self._in_focus = list(_lines_in_focus(scene, inputs.gone, self._for_focus * CHARACTERS_PER_TOKEN))
         if carried:
             self._findings += [claim for claim in earlier if claim.kind is ClaimKind.FINDING]
-            self._facts += [claim for claim in earlier if claim.topic is Topic.NAMES]
         turns = in_order(self._story.entries(self._story.levels[-1]))
-        sample = [*self._ledger, *self._prose, *self._carried, *turns, *self._facts]
+        sample = [*self._ledger, *self._prose, *self._carried, *turns, *self._in_focus]
         self._sizer = ClaimSizer(scene.task.counter, sample)
         self._noted: set[str] = set()
         """Messages whose text the digest quotes as the agent's plan or status."""
@@ -112,7 +103,7 @@ class DigestContent:
         return max(0, int((room - cost) * WRITTEN_SHARE))
 
     def claims(self, room: int) -> list[Claim]:
-        """Return what fits: ledger claims, prose, story, text of files, findings, edits, exact values."""
+        """Return what fits: ledger claims, prose, story, text of files, findings, edits, lines in focus."""
         tasks, for_tasks = self._fill(self._tasks, room * TASKS_SHARE)
         known_claims, cost = self._known(room - for_tasks)
         remaining = room - for_tasks - cost
@@ -134,8 +125,7 @@ class DigestContent:
         unquoted = [claim for claim in self._edits if not _is_of(claim, quoted_files)]
         edits, cost = self._fill(unquoted, min(remaining, room * EDITS_SHARE))
         remaining -= cost
-        chosen = (*self._mandatory, *known_claims, *tasks, *notes, *prose, *story, *findings, *edits, *texts)
-        facts, cost = self._unnamed_values(chosen, min(remaining, self._for_facts))
+        in_focus, cost = self._fill(self._in_focus, min(remaining, self._for_focus))
         remaining -= cost
         taken = {id(claim) for claim in (*known_claims, *findings)}
         rest = [claim for claim in (*self._ledger, *new) if id(claim) not in taken]
@@ -152,7 +142,7 @@ class DigestContent:
         taken.update(map(id, more))
         known_claims = [claim for claim in self._ledger if id(claim) in taken]
         all_findings = sorted((claim for claim in new if id(claim) in taken), key=place)
-        return [*known_claims, *notes, *tasks, *edits, *texts, *prose, *story, *all_findings, *facts]
+        return [*known_claims, *notes, *tasks, *edits, *texts, *prose, *story, *all_findings, *in_focus]
 
     def _texts(self, room: float) -> tuple[list[Claim], float]:
         """Return the best passages of files that fit, one claim for each file, and their tokens."""
@@ -179,24 +169,6 @@ class DigestContent:
             if cost <= room:
                 return notes, cost
         return [], 0.0
-
-    def _unnamed_values(self, chosen: Sequence[Claim], room: float) -> tuple[list[Claim], float]:
-        """Take values that nothing chosen so far names; return them by place, and their tokens."""
-        if not self._facts:
-            return [], 0.0
-        named = {word for claim in chosen for word in WORD.findall(claim.text)}
-        named |= {word.rpartition("/")[2] for word in named}
-        turns: set[str] = set()
-        taken_claims = []
-        left = room
-        for claim in self._facts:
-            turn = claim.sources[0].message
-            cost = self._sizer.line(claim) + (0.0 if turn in turns else self._sizer.per_turn)
-            if cost <= left and claim.text.rpartition("/")[2] not in named:
-                taken_claims.append(claim)
-                turns.add(turn)
-                left -= cost
-        return sorted(taken_claims, key=place), room - left
 
     def _story_claims(self, room: float) -> tuple[list[Claim], float]:
         """Return the story at the highest level of detail that fits, or its latest turns; and its tokens."""
@@ -332,7 +304,7 @@ def _tasks(scene: Scene, inputs: DigestInput) -> list[Claim]:
 
 def _lines_in_focus(scene: Scene, gone: Collection[str], room: int) -> Iterator[Claim]:
     """Yield the lines of messages that leave the view which are about what a person named."""
-    for cite in scene.focus.lines(leaving(scene, gone), room) if scene.focus else ():
+    for cite in scene.focus.lines(_leaving(scene, gone), room) if scene.focus else ():
         message = scene.source(cite.message)
         trust = trust_at(message, cite) if message else None
         if message and trust is not None:
@@ -340,6 +312,13 @@ def _lines_in_focus(scene: Scene, gone: Collection[str], room: int) -> Iterator[
             lead = len(text) - len(text.lstrip())
             place = cite._replace(start=cite.start + lead, end=cite.start + len(text.rstrip()))
             yield Claim("", ClaimKind.FACT, text.strip(), (place,), trust, verbatim=True)
+
+
+def _leaving(scene: Scene, gone: Collection[str]) -> Iterator[Item]:
+    """Yield the latest messages that leave the view, in their original form."""
+    for name in sorted(gone, key=lambda name: Cite(name).number)[-MOST_READ:]:
+        if message := scene.source(name):
+            yield Item(name, message)
 
 
 def _file_passages(scene: Scene, inputs: DigestInput) -> list[FilePassage]:
