@@ -58,6 +58,12 @@ WAYS = {
     "named": "README.md:\n{}\n\nWhat is missing?",
     "above": "{}\n\nSummarise the page above.",
     "printed": "I ran cat notes.txt and got:\n{}",
+    "letter": "got this from the vendor, can you sum it up?\n\nHi team,\n\n{}\n\nBest,\nRob",
+    "chat": "Jane Doe  10:41 AM\n{line}\nBob  10:42 AM\nok",
+    "said": "jane wrote: {line}",
+    "asked below": "{}\n\ncan you draft a reply to this?",
+    "prompt": "Improve this prompt: {line}",
+    "for a file": "add this to the README: {line}",
     "ticket": "Here is the ticket from the customer:\n\n{}\n\nPlease have a look.",
 }
 

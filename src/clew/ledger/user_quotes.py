@@ -17,8 +17,8 @@ from clew.ledger.outcome import Ended
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Message, Text, Trust
 from clew.message.patterns import AnyCasePattern, lazy_pattern
+from clew.rules.foreign import foreign
 from clew.rules.languages import is_english
-from clew.rules.pasted import foreign
 from clew.rules.prefilter import CHUNKS, marks
 from clew.rules.sentences import sentences
 from clew.rules.speech import USER, WHOLE_SPEECH, Utterance

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from clew.message import Trust
 from clew.message.patterns import lazy_pattern
 from clew.rules.evidence import Surroundings
+from clew.rules.foreign import foreign
 from clew.rules.languages import guess
 from clew.rules.lines import Spans
 from clew.rules.pasted import (
     LONG,
     NOTHING_PASTED,
-    foreign,
     is_briefing,
     is_deep,
     is_own_paragraph,

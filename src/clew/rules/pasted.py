@@ -132,7 +132,7 @@ _FRONT_MATTER = lazy_pattern(
 )
 """The settings that a Markdown file opens with, between two lines of dashes. Possessive: a line of spaces has
 one way to match, or eighty of them would take for ever."""
-_TAKEN_UP = lazy_pattern(
+TAKEN_UP = lazy_pattern(
     r"\b(?:follow|obey|respect|adhere|comply|stick|abide|apply|observe|honou?r|according to"
     r"|your (?:rules|instructions)|these are (?:the|our|my) rules)\b",
     re.IGNORECASE,
@@ -188,7 +188,7 @@ _FRONT_WITHIN = 2_000
 """Where the settings of a pasted file may begin."""
 _ADDRESS_WITHIN = 400
 """Where a briefing addresses the agent."""
-_REMEMBERED = 32
+REMEMBERED = 32
 """Texts whose pasted parts are cached: several trackers ask about each, a block of messages at a time."""
 
 
@@ -203,7 +203,7 @@ class Pasted(NamedTuple):
 NOTHING_PASTED = Pasted(0, 0)
 
 
-@lru_cache(maxsize=_REMEMBERED)
+@lru_cache(maxsize=REMEMBERED)
 def pasted_document(text: str) -> Pasted:
     """Return the part of a text that is a pasted document.
 
@@ -225,7 +225,7 @@ def pasted_document(text: str) -> Pasted:
         if any(start >= plan for start in headings):
             return Pasted(plan, len(text))
     elif (material := _opener(_MATERIAL, text, len(text))) and not headings and not is_briefing(text):
-        return Pasted(material, _last_words(text), material=True)
+        return Pasted(material, last_words(text), material=True)
     if len(headings) >= 3 and not _TO_THE_AGENT.search(text[: headings[0] + _ADDRESS_WITHIN]):
         return Pasted(headings[0], len(text))
     return NOTHING_PASTED
@@ -247,7 +247,7 @@ def _file(text: str) -> Pasted | None:
         return None
     if (not start and not front) or _TO_THE_AGENT.search(text, 0, start) or "```" in text[:start]:
         return None
-    return None if _TAKEN_UP.search(text, 0, start) else Pasted(start, _last_words(text), material=True)
+    return None if TAKEN_UP.search(text, 0, start) else Pasted(start, last_words(text), material=True)
 
 
 def _opener(pattern: AnyCasePattern, text: str, length: int) -> int:
@@ -256,7 +256,7 @@ def _opener(pattern: AnyCasePattern, text: str, length: int) -> int:
     return opener.end() if opener and length - opener.end() >= LONG else 0
 
 
-def _last_words(text: str) -> int:
+def last_words(text: str) -> int:
     """Return the start of a short last paragraph; the end of the text if the last one is long."""
     body = text.rstrip()
     start = body.rfind("\n\n")
@@ -280,160 +280,3 @@ def tasks(text: str) -> Iterator[tuple[int, int]]:
 def is_briefing(text: str) -> bool:
     """Return True if a long text assigns the agent its role and task."""
     return len(text) >= LONG and bool(_TO_THE_AGENT.search(text[:_ADDRESS_WITHIN]))
-
-
-# Text that is announced as another person's -----------------------------------------------------------
-
-_WORKED_ON = (
-    r"(?:summari[sz]e|translate|answer|reply|respond|draft|proofread|rewrite|rephrase|paraphrase|reword|classify"
-    r"|explain|analy[sz]e|extract|review|read|correct|shorten|improve|check|fix|solve|resolve|triage|handle"
-    r"|look(?:\s+at|\s+into)?|see|consider|interpret|parse|grade|rate|compare|evaluate|assess|debug|investigate"
-    r"|what\s+(?:do\s+you\s+think|does)|here(?:['’]s|\s+(?:is|are))|i\s+(?:got|received|found)"
-    r"|(?:my|the|a|our)\s+\w+\s+(?:sent|wrote|says|said|posted)|[üu]bersetze?|fasse?|beantworte|traduis"
-    r"|r[ée]sume|r[ée]ponds|traduce|resume|responde|traduci|riassumi)"
-)
-_MATTER = (
-    r"(?:e-?mails?|mails?|messages?|texts?|issues?|tickets?|bugs?(?:\s+reports?)?|reports?|reviews?|comments?"
-    r"|feedback|articles?|posts?|threads?|letters?|paragraphs?|passages?|documents?|docs?|pages?|snippets?"
-    r"|sentences?|contents?|notes?|transcripts?|conversations?|chats?|stories|story|errors?|logs?|outputs?"
-    r"|responses?|answers?|descriptions?|proposals?|nachricht|courriel|mensaje|correo|messaggio)"
-)
-_ANNOUNCED = AnyCasePattern(
-    rf"^[^\n]{{0,80}}?\b{_WORKED_ON}\b[^\n]{{0,60}}?\b(?:this|these|that|the|following|below|my|our|a|an|from"
-    rf"|diese\w*|folgende\w*|ce(?:tte|t)?|este|esta|questo)\b[^\n]{{0,40}}?"
-    rf"\b{_MATTER}\b[^\n]{{0,60}}?[:?：][ \t]*$",
-    re.MULTILINE,
-)
-"""A line that announces a text to be worked on, on the lines below."""
-_ON_ONE_LINE = AnyCasePattern(
-    r"^[^\n:]{0,40}\b(?:translate|summari[sz]e|proofread|rephrase|paraphrase|rewrite|explain|answer|correct"
-    r"|[üu]bersetze?|traduis|traduce)\b"
-    r"[^\n:]{0,60}:[ \t]+(?=\S)",
-    re.MULTILINE,
-)
-"""The same with the text on the same line: "Translate: …"."""
-_FORWARDED = AnyCasePattern(
-    r"^[ \t>]*-{2,}[ \t]*(?:forwarded|original|weitergeleitete|urspr[üu]ngliche)\b[^\n]*$"
-    r"|^[ \t]*begin forwarded message:?[ \t]*$|^(?:from|von|de|da):[ \t]+\S[^\n]*\n"
-    r"(?:(?:sent|date|to|cc|subject|gesendet|datum|an|betreff|[àa]|objet|para|asunto)[^\n:]{0,20}:[^\n]*\n){1,6}"
-    r"|^on [^\n]{6,80} wrote:[ \t]*$|^am [^\n]{6,80} schrieb [^\n]{1,60}:[ \t]*$",
-    re.MULTILINE,
-)
-"""The head of a forwarded mail, or the line above a quoted one."""
-_TRIPLE = lazy_pattern(r"(\"{3}|'{3})(?:.*?\1|.*\Z)", re.DOTALL)
-"""Text between triple quotation marks, as people put around a paste."""
-_ASKED_ABOUT = lazy_pattern(
-    rf"""\W*(?:(?:so|and|ok|now|please|can\ you|could\ you|hey|hi)\W+)*(?:
-      what\ (?:does|do|did|is|are|should\ i|would\ you)\b[^\n]{{0,40}}\b(?:this|that|it|the|he|she|they|i)\b
-        [^\n]{{0,40}}\b(?:mean|say|about|want|think|answer|reply|respond|ask(?:ing)?|saying|{_MATTER})
-    | (?:is|does|do|was|how|why|when|who)\b[^\n]{{0,60}}\b(?:this|that|the|above)\ {_MATTER}\b
-    | (?:how|what)\ (?:should|would|do|can)\ (?:i|we|you)\ (?:answer|reply|respond|react)\b
-    | (?:any\ )?thoughts\b | tl;?dr\b | who\ (?:wrote|sent|said)\b
-    | should\ i\ (?:trust|answer|reply|worry|click|pay)\b
-    | (?:summari[sz]e|translate|proofread|explain|rewrite|paraphrase|rephrase|classify|answer
-      |reply\ to|respond\ to)\ (?:this|that|it|the\ above)\b
-    | (?:summari[sz]e|translate|proofread|explain|rewrite|paraphrase|rephrase|classify|answer|shorten|condense
-      |review|correct|improve|reply\ to|respond\ to)\ (?:the|this|that)\ (?:{_MATTER}\ above
-      |above\ {_MATTER})\b
-    | is\ (?:this|that|it)\ (?:spam|phishing|a\ scam|legit|true|correct\ english|urgent|serious)\b)""",
-    re.IGNORECASE | re.VERBOSE,
-)
-"""A last paragraph that asks about the text above it as a text."""
-_TO_FOLLOW = lazy_pattern(
-    r"\b(?:rules?|guidelines?|constraints?|conventions?|instructions|polic(?:y|ies)|requirements?|steps|plan|spec"
-    r"|follow|obey|adhere|stick)\b",
-    re.IGNORECASE,
-)
-"""Words saying that the announced text is to be followed or carried out."""
-_SHOWN_BY = lazy_pattern(
-    r"^(?:[\w.-]+@[\w.:~/-]+ ?[#$%] |[$%] )"
-    r"(?:(?P<file>cat|less|more|head|tail|curl|wget|type|bat|man)"
-    r"|(?!(?:is|are|was|means|signs?)\b)[a-z][\w.-]*)(?: [^\n]*)?$"
-    r"|^[^\n]{0,80}\b(?:got|prints|printed|returned|shows|showed|outputs)(?: this| the following)?:(?P<got>)"
-    r"[ \t]*$",
-    re.MULTILINE,
-)
-"""A command at a prompt, or a line that says what one printed; its output follows."""
-_FILE_NAMED = lazy_pattern(
-    r"^(?!(?:[\w./-]*/)?(?:CLAUDE|AGENTS|GEMINI|RULES|CONVENTIONS)\b)`?[\w./-]*\w"
-    r"\.(?:md|mdx|txt|rst|html?|log|csv|json|ya?ml|toml|cfg|ini)`?:[ \t]*$"
-    r"(?![^.]{0,80}\bthis (?:file|page|document)\b)",
-    re.MULTILINE,
-)
-"""The name of a document alone on a line, above its text; not of a file that agents are to follow."""
-_FENCED = lazy_pattern(r"\s*(?:`{3}|~{3}|>|<)")
-_DIVIDER = lazy_pattern(r"^[ \t]*(?:-{3,}|={3,}|\*{3,}|_{3,})[ \t]*$", re.MULTILINE)
-_ASKING_WITHIN = 200
-"""Characters of a last paragraph that only asks about the text above it; chosen by hand."""
-_OPENED = lazy_pattern(r"^[ \t]*<([A-Za-z][\w-]*)>[ \t]*\n\s*\Z", re.MULTILINE)
-"""A tag alone on the line above: "<mail>"."""
-_TAG_WITHIN = 80
-"""Characters before an announcement in which a tag may open the block that it is in; chosen by hand."""
-
-
-@lru_cache(maxsize=_REMEMBERED)
-def foreign(text: str) -> tuple[tuple[int, int], ...]:
-    """Return the spans of a text that its own words mark as foreign: pasted, forwarded, to be worked on.
-
-    Fenced, quoted or tagged text is recognised by ``lines.py``, so a fence after such a line ends the paste.
-    """
-    document = pasted_document(text)
-    spans = [(document.start, document.end)] if document.material else []
-    spans += [match.span() for match in _TRIPLE.finditer(text)] if '"""' in text or "'''" in text else []
-    if forwarded := _FORWARDED.search(text):
-        spans.append((forwarded.start(), len(text)))
-    if ":" in text or "?" in text:
-        spans += _announced_texts(text)
-    spans += _shown_texts(text)
-    asked = text.rstrip().rfind("\n\n")
-    if asked > 0 and len(text) - asked <= _ASKING_WITHIN and _ASKED_ABOUT.match(text[asked:]):
-        spans.append((0, asked))
-    return tuple(_merge_spans(sorted(spans)))
-
-
-def _shown_texts(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the output below a command at a prompt, and the text below the name of a document."""
-    end = _last_words(text) if len(text) >= LONG else len(text)
-    for shown in _SHOWN_BY.finditer(text) if "\n" in text else ():
-        paragraph = text.find("\n\n", shown.end())
-        is_document = shown["file"] is not None or shown["got"] is not None
-        if not _FENCED.match(text, shown.end()):
-            yield shown.start(), end if is_document or paragraph < 0 else paragraph
-    for named in _FILE_NAMED.finditer(text) if ":" in text else ():
-        if not _FENCED.match(text, named.end()) and not _TAKEN_UP.search(text, 0, named.start()):
-            yield named.start(), end
-
-
-def _merge_spans(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return sorted spans with those that overlap or touch joined."""
-    merged: list[tuple[int, int]] = []
-    for start, end in spans:
-        if merged and start <= merged[-1][1]:
-            merged[-1] = merged[-1][0], max(end, merged[-1][1])
-        else:
-            merged.append((start, end))
-    return merged
-
-
-def _end_of_block(text: str, start: int, end: int) -> int:
-    """Return where the tagged block ends that a tag just before ``start`` opens; ``end`` if there is none."""
-    tag = _OPENED.search(text[max(0, start - _TAG_WITHIN) : start])
-    closed = text.find(f"</{tag[1]}>", start, end) if tag else -1
-    return closed if closed >= 0 else end
-
-
-def _announced_texts(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the text below a line that announces it, and after one on the same line."""
-    last_words, paragraph = _last_words(text), -1  # once: a list may announce something in each item
-    for line in _ANNOUNCED.finditer(text):
-        if not _TO_FOLLOW.search(line[0]) and not _FENCED.match(text, line.end()):
-            opened = _DIVIDER.match(text, line.end() + 1) or _DIVIDER.match(text, line.end() + 2)
-            closed = _DIVIDER.search(text, opened.end()) if opened else None
-            long = len(text) - line.end() >= LONG  # people add a last word below a long text
-            end = closed.start() if closed else last_words if long else len(text)
-            yield line.end(), _end_of_block(text, line.start(), end)
-    for line in _ON_ONE_LINE.finditer(text):
-        if paragraph < line.end():
-            end = text.find("\n\n", line.end())
-            paragraph = end if end > 0 else len(text)
-        yield line.start(), paragraph
