@@ -86,10 +86,11 @@ def entropy(text: str) -> float:
 def rules() -> tuple[SecretRule, ...]:
     """Return the rules; where matches overlap, the earlier rule names the secret."""
     written = tomllib.loads(files("clew.secrets").joinpath("rules.toml").read_text("utf-8"))
-    return tuple(_rule(entry, tuple(written["placeholders"])) for entry in written["rule"])
+    return tuple(_rule(entry, written["placeholders"], written["lists"]) for entry in written["rule"])
 
 
-def _rule(entry: dict[str, Any], placeholders: tuple[str, ...]) -> SecretRule:
+def _rule(entry: dict[str, Any], placeholders: list[str], lists: dict[str, list[str]]) -> SecretRule:
+    allow = (pattern for item in entry.get("allow", ()) for pattern in lists.get(item, [item]))
     start = "" if entry.get("inside") else _WORD_START
     return SecretRule(
         entry["id"],
@@ -100,7 +101,7 @@ def _rule(entry: dict[str, Any], placeholders: tuple[str, ...]) -> SecretRule:
         entry.get("before", 0),
         entry.get("loose", False),
         entry.get("entropy", 0.0),
-        (*placeholders, *entry.get("allow", ())),
+        (*placeholders, *allow),
     )
 
 
