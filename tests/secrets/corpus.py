@@ -34,11 +34,11 @@ class Sample(NamedTuple):
 
 def samples(seed: int) -> Iterator[Sample]:
     """Yield one sample of every way to write every kind of secret."""
-    dice = random.Random(seed)
     written = tomllib.loads(Path(__file__).with_name("samples.toml").read_text("utf-8"))
     for rule, given in written.items():
         for template in [given] if isinstance(given, str) else given:
-            text = _BLANK.sub(lambda blank: _random(dice, blank[1], int(blank[2])), template)
+            dice = random.Random(f"{seed} {template}")  # a new template leaves the other samples alone
+            text = _BLANK.sub(lambda blank, dice=dice: _random(dice, blank[1], int(blank[2])), template)
             secret = text.partition("«")[2].partition("»")[0] or text
             yield Sample(rule, text.replace("«", "").replace("»", ""), secret)
 

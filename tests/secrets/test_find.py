@@ -171,6 +171,23 @@ def _identifiers() -> list[str]:
         "password: >-\n  The password1 of the account",
         "--password $DB_PASSWORD1 --password db_password1 --password config.password",
         "https://example.org/a?key=chapter-2&key=sortByDateDescending1",
+        "def login(user: str, pw: str), pw: int, pw = Page2Object, pw=pw1, PW=$PW1, pw: ${PW}",
+        "pw: Uint8Array; const pw = await chromium.launch()",
+        "the pw is hashed with sha256; pw is a function of x2; the first pass is O(n2)",
+        "password:string, password:String!, {user:name,password:e.password1}, password:t?1:0",
+        'password : str = "" and Password : VARCHAR(255) and password : Minimum8Chars',
+        "PASS=1 PASS=$1 PASS=true PASS=TestRuns12",
+        "api key: see docs/api-keys-v2.md; api key: OPENAI_API_KEY_PRODUCTION_1",
+        f"cache key: {sha[:40]}; React key: listItemWithStableIdentity2024",
+        "define('DB_PASSWORD', getenv('X1')); define('PASSWORD', PASSWORD_BCRYPT)",
+        "['KEYPASSWD', 'KRB4LEVEL']",
+        '<input name="password" value="{{ form.password1 }}"/> <add key="Password" value="#{DbPassword1}#"/>',
+        "ports: 127.0.0.1:5432:5432/tcp and localhost:5432:database:username:password",
+        "curl -url=http://host:8080/a1; curl --url http://host:8080/a1; curl -uuser:$PASS1 x",
+        "openssl -passin pass:password -passout pass:sample; openssl -passin env:PASS1",
+        "tool --passWithNoTests --pass 1 --pass-through=abcdef12",
+        f"https://my-long-user-name-2024@git.test/a https://{sha[:32]}@o1.ingest.sentry.io/12",
+        "root:*:19000:0 bob:!:19000:0 price:$6$ regex:$1$2$3 path:$HOME/abc$1$x",
         "sk-learn-contrib/category_encoders and sk-estimator-html-doc-link",
     ]
 
@@ -204,6 +221,12 @@ HOSTILE = [
     "%2B",
     "\\n",
     "sig=%2b",
+    "pw=Aa1",
+    "x key: Aa1",
+    "https://a1",
+    ":$6$a",
+    "curl -ua",
+    "--pass a1",
 ]
 
 
