@@ -10,8 +10,10 @@ import clew
 from clew.compaction.plan import Topic
 from clew.compaction.propose.current_text import current_texts
 from clew.compaction.propose.file_text import FilePassage, claims, passages, repeats
+from clew.compaction.propose.steps import Step, steps_of
 from clew.compaction.propose.topics import Topics
-from clew.message import Item, Message, Role, text_message
+from clew.compaction.propose.worklist import work_left
+from clew.message import Item, Message, Role, Trust, text_message
 from tests.compaction_propose.sessions import items, spoken, step
 
 RATES = "\n".join(
@@ -32,14 +34,14 @@ def edit(call: str, path: str, old: str, new: str) -> list[Message]:
 def now(messages: Sequence[Message], last: str = "Next is rates.py.") -> dict[str, list[str]]:
     """Return the current texts of files, as strings."""
     view = items([*messages, spoken(last)])
-    found = current_texts(view, Topics(view, ()))
+    found = current_texts(view, steps_of(view), Topics(view, ()))
     return {path: ["\n".join(line.text for line in text) for text in texts] for path, texts in found.items()}
 
 
 def leaving(view: list[Item], gone: Collection[str], visible: Collection[str] = ()) -> list[FilePassage]:
     """Return the passages that leave the view with these messages."""
     topics = Topics(view, ())
-    return passages(current_texts(view, topics), gone, topics, visible)
+    return passages(current_texts(view, steps_of(view), topics), gone, topics, visible)
 
 
 def test_the_text_of_a_file_has_the_edits_made_since_it_was_read():
@@ -104,18 +106,66 @@ def test_reminders_of_the_harness_are_no_text_of_a_file():
     assert now(read("c1", "src/rates.py", shown))["src/rates.py"] == [RATES.rstrip("\n")]
 
 
-def test_a_failed_read_a_generated_file_and_one_that_nothing_names_give_no_text():
+def test_a_failed_read_a_generated_file_and_one_edited_long_ago_give_no_text():
     failed = step("c1", "Read", {"file_path": "src/rates.py"}, "File does not exist.", error=True)
     assert now(failed) == {}
     replies = [spoken(f"Step {n}.") for n in range(6)]
-    assert now([*read("c1", "src/taxes.py", RATES), *replies]) == {}
+    edited = edit("c2", "src/taxes.py", "return total * 3", "return total * 30")
+    assert now([*read("c1", "src/taxes.py", RATES), *edited, *replies])["src/taxes.py"] == []
     assert now(read("c1", "docs/_build/rates.py", RATES)) == {}
 
 
 def test_files_of_the_same_common_name_are_told_apart_by_their_folder():
     messages = [*read("c1", "src/tax/index.ts", RATES), *(spoken(f"Step {n}.") for n in range(6))]
-    assert list(now(messages, "Next is src/tax/index.ts.")) == ["src/tax/index.ts"]
-    assert now(messages, "Next is src/fee/index.ts.") == {}
+    for last, is_needed in (("Next is src/tax/index.ts.", True), ("Next is src/fee/index.ts.", False)):
+        view = items([*messages, spoken(last)])
+        assert {one.is_needed for one in leaving(view, {"m1", "m2"})} == {is_needed}
+
+
+def test_a_document_that_nothing_names_any_more_gives_no_passages():
+    replies = [spoken(f"Step {n}.") for n in range(7)]
+    assert leaving(items([*read("c1", "docs/rates.md", RATES), *replies]), {"m1", "m2"}) == []
+
+
+BACKLOG = "\n".join(
+    f"## FW-00{n} - Part {n}\n\nBuild part {n} of the backlog.\n\n### Criteria\n\n- [ ] Part {n} is built.\n"
+    for n in range(1, 9)
+)
+
+
+def test_the_section_that_the_last_reply_names_is_one_passage_and_comes_first():
+    view = items([*read("c1", "issues.md", BACKLOG), spoken("FW-005 in issues.md is next.")])
+    first, *others = leaving(view, {"m1", "m2"})
+    text = "\n".join(line.text for line in first.lines)
+    assert text.startswith("## FW-005 - Part 5")
+    assert text.rstrip().endswith("- [ ] Part 5 is built.")
+    assert "FW-006" not in text
+    assert not any("Part 5" in line.text for other in others for line in other.lines)
+
+
+LISTED = "\n".join(f"src/rate_{n}.ts:{n}:10 'total_{n}' is defined but never used." for n in range(1, 7))
+
+
+def _working_through(command: str, done: int, listed: str = LISTED) -> list[Step]:
+    listing = step("c0", "Bash", {"command": command}, listed)
+    edits = (edit(f"e{n}", f"/repo/src/rate_{n}.ts", f"total_{n}", "x") for n in range(1, done + 1))
+    return steps_of(items([*listing, *(one for made in edits for one in made)]))
+
+
+def test_of_a_list_that_is_worked_through_the_rest_is_quoted():
+    left = work_left(_working_through("npx eslint src", 4), 2_000)
+    assert left is not None
+    assert left.text.split("\n")[1:] == LISTED.split("\n")[4:]
+    assert [cite.message for cite in left.sources] == ["m2"]
+    assert left.trust < Trust.ASSISTANT
+
+
+def test_a_list_of_which_little_is_changed_or_that_lists_changes_is_no_work_left():
+    assert work_left(_working_through("npx eslint src", 2), 2_000) is None
+    assert work_left(_working_through("npx eslint src", 6), 2_000) is None
+    assert work_left(_working_through("git diff --stat", 4), 2_000) is None
+    inventory = "\n".join(f"src/rate_{n}.ts" for n in range(1, 7))
+    assert work_left(_working_through("ls src", 4, inventory), 2_000) is None
 
 
 def test_what_a_tool_puts_around_the_text_of_a_file_is_not_part_of_it():

@@ -119,12 +119,21 @@ PHASE = """# Phase 1
 
 def test_the_list_of_tasks_that_is_read_first_is_quoted_though_the_request_does_not_name_it():
     asked = "Start the development of phase 1, complete all tasks."
-    shown = ["PHASE-1.md\n- [ ] Map it:\n  - read `a.ts`", "PHASE-1.md\n- [ ] Build it"]
-    rest = "PHASE-1.md\n- [ ] Test it:\n- [ ] Run it"
-    assert said(asked, *reading("/w/PHASE-1.md", PHASE), *reading("/w/TODO.md", PHASE)) == [*shown, rest]
+    shown = "PHASE-1.md\n- [ ] Map it:\n  - read `a.ts`\n- [ ] Build it\n- [ ] Test it:"
+    assert said(asked, *reading("/w/PHASE-1.md", PHASE), *reading("/w/TODO.md", PHASE)) == [
+        f"{shown}\n- [ ] Run it"
+    ]
     assert said(asked, *reading("/w/PHASE-1.md", PHASE), gone=False) == []
     all_items = said(asked, *reading("/w/PHASE-1.md", PHASE), room=20_000)
-    assert all_items == [*shown, "PHASE-1.md\n- [ ] Test it:\n  - all of it", "PHASE-1.md\n- [ ] Run it"]
+    assert all_items == [f"{shown}\n  - all of it\n- [ ] Run it"]
+
+
+def test_items_are_quoted_under_their_headings_and_those_that_the_request_names_first():
+    sections = (f"## FW-00{n} - Part {n}\n\n### Criteria\n\n- [ ] Part {n} works\n" for n in range(1, 4))
+    backlog = "# Backlog\n\n" + "\n".join(sections)
+    first, *others = said("Implement FW-003 of issues.md", *reading("/w/issues.md", backlog))
+    assert first == "issues.md\n## FW-003 - Part 3\n### Criteria\n- [ ] Part 3 works"
+    assert others[0] == "issues.md\n## FW-001 - Part 1\n### Criteria\n- [ ] Part 1 works"
 
 
 @pytest.mark.parametrize(

@@ -540,12 +540,10 @@ def _working_through(*later: Message) -> Session:
     return session
 
 
-def test_the_digest_quotes_the_unchecked_items_of_the_list_that_the_request_names():
+def test_the_digest_quotes_the_unchecked_items_of_the_list_that_the_request_names_once():
     made = _working_through().compact(target_tokens=4_000)
-    claim, other, more = (one for one in made.digest.claims if one.text.startswith("PHASE-4.md"))
-    assert claim.text == "PHASE-4.md\n- [ ] Audit the parser:\n  - Inspect `parser.py`"
-    assert other.text == "PHASE-4.md\n- [ ] Add a cache"
-    assert more.text == "PHASE-4.md\n- [ ] Write the docs"
+    (claim,) = (one for one in made.digest.claims if "- [ ] Audit the parser:" in one.text)
+    assert "\n- [ ] Audit the parser:\n  - Inspect `parser.py`\n- [ ] Add a cache" in claim.text
     assert claim.trust is Trust.UNTRUSTED
 
 
@@ -556,8 +554,9 @@ def test_an_item_that_was_checked_off_since_is_not_quoted():
         "new_string": "- [x] Audit the parser:",
     }
     made = _working_through(*step("e", "Edit", edit, "ok")).compact(target_tokens=4_000)
-    texts = [one.text for one in made.digest.claims if one.text.startswith("PHASE-4.md")]
-    assert texts == ["PHASE-4.md\n- [ ] Add a cache", "PHASE-4.md\n- [ ] Write the docs"]
+    texts = "\n".join(one.text for one in made.digest.claims)
+    assert "- [ ] Audit the parser" not in texts
+    assert "- [ ] Add a cache\n- [ ] Write the docs" in texts
 
 
 # Files that exist no more -------------------------------------------------------------------------------

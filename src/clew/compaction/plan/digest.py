@@ -74,11 +74,14 @@ VALUE_SEPARATOR = " · "
 APPROVED_PLAN = "approved plan: "
 ORDERS_OPENING = "orders in the text of "
 """How a claim begins that quotes some lines of a file, not a passage of it."""
+LEFT_OPENING = "listed, and not changed since:"
+"""How a claim begins that quotes the rest of a list that the agent works through."""
 _OPENINGS = (
     (ClaimKind.ARTIFACT, "last test run: ", Topic.TEST_RUN),
     (ClaimKind.ARTIFACT, "last check: ", Topic.CHECK),
     (ClaimKind.ARTIFACT, "text of ", Topic.FILE_TEXT),
     (ClaimKind.ARTIFACT, ORDERS_OPENING, Topic.FILE_TEXT),
+    (ClaimKind.ARTIFACT, LEFT_OPENING, Topic.FILE_TEXT),
     (ClaimKind.ERROR, "refused: ", Topic.REFUSAL),
     (ClaimKind.DECISION, "the user refused: ", Topic.REFUSAL),
     (ClaimKind.DECISION, APPROVED_PLAN, Topic.PLAN),

@@ -11,19 +11,22 @@ of another agent that names it make them unknown. Each line keeps the citations 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from clew.compaction.propose.edits import EditBlock, edits, patch_blocks, written_text
 from clew.compaction.propose.line_kinds import NUMBERED_LINE
-from clew.compaction.propose.steps import Step, is_whole, steps_of
-from clew.compaction.propose.topics import Topics
+from clew.compaction.propose.steps import Step, is_whole
+from clew.compaction.propose.topics import Topics, is_generated
 from clew.ledger.command_line import simple_commands, without_prefixes
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Item, ToolCall, words
 
 MOST_MESSAGES = 400
 """Last messages before the recent ones in which files are looked for: it bounds the cost of a compaction."""
+RECENT_READS = 120
+"""Last messages whose reads are known although the work is no longer about their files: their text is shown
+if there is room to spare."""
 LARGEST_FILE = 200_000
 """Characters. A larger text is a log or data."""
 OVERLAP = 0.5
@@ -66,25 +69,27 @@ FileTexts: TypeAlias = dict[str, list[list[FileLine]]]
 """What is known of files, by path: of each, the texts of the parts that were read or written."""
 
 
-def current_texts(items: Sequence[Item], topics: Topics) -> FileTexts:
-    """Return what was read and written of the files that the work is about, with later edits applied."""
+def current_texts(items: Sequence[Item], steps: Sequence[Step], topics: Topics) -> FileTexts:
+    """Return what was read and written of the files that the work is about, with later edits applied.
+
+    ``steps`` are those of the messages.
+    """
     found: dict[str, list[list[FileLine]]] = {}
     scripts: dict[str, str] = {}
-    for step in steps_of(items):
+    recent = len(items) - RECENT_READS
+    for step in steps:
         if found and step.tells_of_agent:
             found.update((path, []) for path in _named_in(step.text, found))
         if not step.action.subject:
             continue
         read, changed = step.files
-        if found and step.action.kind is ActionKind.SHELL:
-            outdated = _written_by_script(step.action.subject, scripts, found)
-            found.update((path, []) for path in outdated if step.succeeded)
+        if found:
+            found.update((path, []) for path in _not_followed(step, scripts, found, topics))
         if changed and _WRITES.search(text := written_text(step.asked.arguments) or step.action.subject):
             scripts.update((path.rpartition("/")[2], text) for path in changed)
-        if found and changed and step.succeeded:
-            gone = [path for folder in step.deleted for path in found if is_inside(path, folder)]
-            found.update((path, []) for path in gone)
         about = [path for path in changed or [read] if path and topics.of_file(path)]
+        if not about and read and step.result.message >= recent and not is_generated(read):
+            about = [read]
         if not about or not step.succeeded:  # most calls are about other files
             continue
         call = items[step.call.message].id
@@ -97,6 +102,25 @@ def current_texts(items: Sequence[Item], topics: Topics) -> FileTexts:
             key = _known(path, found)
             found[key] = _changed(step, call, path, found.get(key, []), is_only=len(changed) == 1)
     return found
+
+
+def _not_followed(
+    step: Step, scripts: Mapping[str, str], found: Collection[str], topics: Topics
+) -> list[str]:
+    """Return the known files whose text is not known after a call.
+
+    A script wrote them, they were deleted, or the work is no longer about them and has changed them.
+    """
+    changed = step.files[1]
+    paths = [_known(path, found) for path in changed if not topics.of_file(path)]
+    paths = [path for path in paths if path in found]
+    if step.action.kind is ActionKind.SHELL and (
+        run := _written_by_script(step.action.subject, scripts, found)
+    ):
+        paths += run if step.succeeded else ()
+    if changed and step.succeeded:
+        paths += [path for folder in step.deleted for path in found if is_inside(path, folder)]
+    return paths
 
 
 def is_inside(path: str, folder: str) -> bool:
@@ -117,17 +141,21 @@ def _written_by_script(line: str, scripts: Mapping[str, str], known: Collection[
             texts.append(line)
         names = {word.rpartition("/")[2] for word in (arguments if is_run else [program])}
         texts += [scripts[name] for name in names if name in scripts]
-    return _named_in("\n".join(texts), known)
+    return _named_in("\n".join(texts), known) if texts else []
 
 
 def _named_in(text: str, known: Collection[str]) -> list[str]:
     """Return the known files that a text names."""
     named = set(_PATH.findall(text))
+    if not named:
+        return []
     return [path for path in known if any(path == name or path.endswith(f"/{name}") for name in named)]
 
 
-def _known(path: str, found: Iterable[str]) -> str:
+def _known(path: str, found: Collection[str]) -> str:
     """Return the path by which a file is known: a call may leave out the folder in which it runs."""
+    if path in found:
+        return path
     same = (one for one in found if one == path or one.endswith(f"/{path}") or path.endswith(f"/{one}"))
     return next(same, path)
 

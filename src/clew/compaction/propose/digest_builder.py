@@ -79,14 +79,17 @@ class DigestBuilder:
         results = {name: message for name, message in shown.items() if any(message.results)}
         self._inputs = replace(self._inputs, hidden=hidden_claims(self._scene, shrinks), shortened=results)
 
-    def fullest(self, room: int, written: Written | None = None) -> SizedDigest:
-        """Return the fullest digest that fits the room, with the prose a model wrote, if any."""
+    def fullest(self, room: int, written: Written | None = None, *, is_last: bool = False) -> SizedDigest:
+        """Return the fullest digest that fits the room, with the prose a model wrote, if any.
+
+        ``is_last`` says that nothing else needs the room.
+        """
         if written is not None:
             author, version = written.author, written.prompt_version
             self._frame = replace(self._frame, author=author, prompt_version=version)
         best, is_scrap = self._least, not self._inputs.must
         wanted = room - self.least_tokens
-        choice = DigestContent(self._scene, self._inputs, written)
+        choice = DigestContent(self._scene, self._inputs, written, is_last=is_last)
         spare = int(CAUTION * wanted)
         for _ in range(TRIES):
             if spare <= 0:

@@ -24,6 +24,7 @@ from clew.compaction.propose.file_text import claims as text_claims
 from clew.compaction.propose.focus import FOCUS_SHARE
 from clew.compaction.propose.last_edits import last_edits
 from clew.compaction.propose.line_kinds import NUMBERED_LINE
+from clew.compaction.propose.named_parts import heading_level
 from clew.compaction.propose.pointed_to import orders_in, said_next
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order
@@ -64,8 +65,13 @@ STORY = (ClaimKind.USER, ClaimKind.REPORT)
 class DigestContent:
     """The optional content of a digest, by kind and priority."""
 
-    def __init__(self, scene: Scene, inputs: DigestInput, written: Written | None = None) -> None:
-        """Collect ledger claims, prose, story, findings, edits and lines in focus."""
+    def __init__(
+        self, scene: Scene, inputs: DigestInput, written: Written | None = None, *, is_last: bool = False
+    ) -> None:
+        """Collect ledger claims, prose, story, findings, edits and lines in focus.
+
+        ``is_last`` says that recent messages need no more of the room: then text of more files is shown.
+        """
         self._focus = scene.focus
         self._mandatory = inputs.must
         self._ledger = scene.focus.first(list(_optional_ledger_claims(inputs)))
@@ -80,7 +86,9 @@ class DigestContent:
         self._edits = list(last_edits(scene.task.ledger.artifacts.changed, inputs.gone, scene.source))
         self._for_text = scene.task.keep.for_text
         self._most_text = max(self._for_text, int(scene.room * MOST_TEXT_SHARE))
-        self._passages = _file_passages(scene, inputs) if self._for_text else []
+        passages = _file_passages(scene, inputs) if self._for_text or is_last else []
+        self._passages = [one for one in passages if one.is_needed]
+        self._spare_passages = [one for one in passages if not one.is_needed] if is_last else []
         self._findings = scene.focus.first(self._story.findings)
         self._for_focus = int(scene.room * FOCUS_SHARE) if scene.focus else 0
         self._in_focus = list(_lines_in_focus(scene, inputs.gone, self._for_focus * CHARACTERS_PER_TOKEN))
@@ -136,27 +144,27 @@ class DigestContent:
             story, cost = self._story_claims(before + remaining)
             remaining -= cost - before
         if remaining > 0:
-            texts, _ = self._texts(min(for_texts + remaining, self._most_text))
-        tasks = [one for one in tasks if one.topic is not Topic.FILE_TEXT or not _is_within(one, texts)]
+            texts, _ = self._texts(min(for_texts + remaining, self._most_text), self._spare_passages)
+        tasks = [claim for one in tasks if (claim := _unshown(one, texts))]
         self.is_all = len(more) == len(rest) and len(prose) == len(self._prose) and self._story_is_whole
         taken.update(map(id, more))
         known_claims = [claim for claim in self._ledger if id(claim) in taken]
         all_findings = sorted((claim for claim in new if id(claim) in taken), key=place)
         return [*known_claims, *notes, *tasks, *edits, *texts, *prose, *story, *all_findings, *in_focus]
 
-    def _texts(self, room: float) -> tuple[list[Claim], float]:
+    def _texts(self, room: float, more: Sequence[FilePassage] = ()) -> tuple[list[Claim], float]:
         """Return the best passages of files that fit, one claim for each file, and their tokens."""
         chosen: list[FilePassage] = []
         best: list[Claim] = []
         cost = 0.0
-        for passage in self._passages:
+        for passage in (*self._passages, *more):
             if cost + passage.size / MOST_CHARACTERS_PER_TOKEN > room or repeats(passage, chosen):
                 continue
-            more = list(text_claims([*chosen, passage]))
-            size = sum(map(self._sizer.claim, more))
+            claims = list(text_claims([*chosen, passage]))
+            size = sum(map(self._sizer.claim, claims))
             if size <= room:
                 chosen.append(passage)
-                best, cost = more, size
+                best, cost = claims, size
         return best, cost
 
     def _working_notes(self, room: float) -> tuple[list[Claim], float]:
@@ -296,7 +304,9 @@ def _tasks(scene: Scene, inputs: DigestInput) -> list[Claim]:
     """Return what files and skills that the request points to order, and what they say is next."""
     asked = [one for one in (inputs.request, inputs.goal) if one]
     files, turn = scene.task.ledger.artifacts.files, inputs.span[max(0, scene.loop - scene.first) :]
+    left = scene.work_left({*inputs.gone, *inputs.shortened})
     return [
+        *([left] if left else ()),
         *orders_in(asked, files, turn, inputs.gone, scene.source),
         *said_next(asked, files, inputs.gone, scene.source, scene.room * CHARACTERS_PER_TOKEN),
     ]
@@ -329,11 +339,19 @@ def _file_passages(scene: Scene, inputs: DigestInput) -> list[FilePassage]:
     return scene.file_passages({*inputs.gone, *inputs.shortened}, visible)
 
 
-def _is_within(claim: Claim, texts: Sequence[Claim]) -> bool:
-    """Whether passages of the same files, from the same messages, have all lines of a claim but its first."""
+def _unshown(claim: Claim, texts: Sequence[Claim]) -> Claim | None:
+    """Return a claim on a file without the lines that passages from the same messages show.
+
+    None if only headings are left.
+    """
     same = [text for text in texts if set(claim.sources) <= set(text.sources)]
     shown = {line.strip() for text in same for line in text.text.split("\n")}
-    return bool(same) and all(line.strip() in shown for line in claim.text.split("\n")[1:])
+    opening, *lines = claim.text.split("\n")
+    new = [line for line in lines if line.strip() not in shown]
+    if len(new) == len(lines):
+        return claim
+    has_more = any(line.strip() and not heading_level(line) for line in new)
+    return claim._replace(text="\n".join((opening, *new))) if has_more else None
 
 
 def _is_of(edit: Claim, paths: Iterable[str]) -> bool:

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.current_text import OVERLAP, FileLine, FileTexts
+from clew.compaction.propose.named_parts import named_sections
 from clew.compaction.propose.topics import Topics
 from clew.message import Trust
 
@@ -37,6 +38,9 @@ LONGEST_CLAIM = 3_600
 """Characters up to which neighbouring passages become one claim; the checks refuse much longer ones."""
 LONGEST_LINE = 300
 """Characters. Files with longer lines are generated or data."""
+NAMED_SECTION = 20.0
+"""Weight of a section that the request or the last reply names: it is what they are about. More than names in
+a passage add up to."""
 FEWEST_LINES = 3
 """Lines of code that a passage has at least."""
 OPENING = "text of "
@@ -69,6 +73,8 @@ class FilePassage(NamedTuple):
     """The index of the first line in that text."""
     lines: tuple[FileLine, ...]
     weight: float
+    is_needed: bool = True
+    """Whether the work is about its file now; otherwise it is shown if nothing else needs the room."""
 
     @property
     def size(self) -> int:
@@ -92,24 +98,41 @@ def passages(
     found = []
     for path, texts in files.items():
         of_file = topics.of_file(path)
+        if not of_file and _PROSE_FILE.search(path):  # an agent that needs a past document is told to
+            continue
         shown = {line.text.strip() for lines in texts for line in lines if not _has_left(line, gone)}
         shown.update(visible)
         for number, lines in enumerate(texts):
-            for start, run in _runs(lines, gone):
+            named = _named_lines(path, lines, topics)
+            for start, run in _runs(lines, gone, named):
                 text = "\n".join(line.text for line in run)
                 if (
                     len(text.strip()) >= SHORTEST_PASSAGE
                     and _has_code(path, run)
                     and not _is_shown(run, shown)
                 ):
-                    found.append(FilePassage(path, number, start, tuple(run), of_file))
+                    weight = of_file + (NAMED_SECTION if start in named else 0.0)
+                    found.append(FilePassage(path, number, start, tuple(run), weight, weight > 0))
     weights = topics.of_passages(["\n".join(line.text for line in one.lines) for one in found])
     found = [one._replace(weight=one.weight + more) for one, more in zip(found, weights, strict=True)]
     return sorted(found, key=lambda one: -one.weight)
 
 
-def _runs(lines: Sequence[FileLine], gone: Collection[str]) -> Iterator[tuple[int, list[FileLine]]]:
-    """Yield passages of lines that leave the view, without imports, each with the index of its first line."""
+def _named_lines(path: str, lines: Sequence[FileLine], topics: Topics) -> frozenset[int]:
+    """Return the indices of the lines in sections of a document that the work is about by name."""
+    if not topics.parts or not _PROSE_FILE.search(path):
+        return frozenset()
+    sections = named_sections([line.text for line in lines], topics.parts)
+    return frozenset(i for section in sections for i in range(*section))
+
+
+def _runs(
+    lines: Sequence[FileLine], gone: Collection[str], named: Collection[int] = ()
+) -> Iterator[tuple[int, list[FileLine]]]:
+    """Yield passages of lines that leave the view, without imports, each with the index of its first line.
+
+    No passage has lines both inside and outside of a ``named`` section.
+    """
     run: list[FileLine] = []
     size = 0
     imports = _imports(lines)
@@ -119,6 +142,7 @@ def _runs(lines: Sequence[FileLine], gone: Collection[str]) -> Iterator[tuple[in
             run.append(line)
             size += len(line.text) + 1
         ends = not line.text.strip() if size >= PASSAGE else False
+        ends = ends or (i in named) != (i + 1 in named)
         if run and (not leaves or ends or size >= LONGEST_PASSAGE):
             yield i + 1 - len(run) - (not leaves), run
             run, size = [], 0
@@ -158,7 +182,7 @@ def _has_left(line: FileLine, gone: Collection[str]) -> bool:
 def _is_shown(run: Sequence[FileLine], shown: Collection[str]) -> bool:
     """Whether recent messages show most lines of a passage."""
     said = [text for line in run if (text := line.text.strip())]
-    return sum(text in shown for text in said) >= OVERLAP * len(said)
+    return sum([text in shown for text in said]) >= OVERLAP * len(said)
 
 
 def repeats(passage: FilePassage, others: Iterable[FilePassage]) -> bool:

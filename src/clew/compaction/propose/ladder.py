@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from clew.budget import Trigger
-from clew.compaction.plan import Condense, Digest, Freed, Plan, Rung, Shrink
+from clew.compaction.plan import Condense, Digest, Freed, Plan, Rung, Shrink, Topic
 from clew.compaction.plan.plan import gc_paused
 from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.chosen_range import faded_range, range_digest
 from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room
+from clew.compaction.propose.digest_builder import DigestBuilder, SizedDigest
 from clew.compaction.propose.protected_places import context_for
 from clew.compaction.propose.prune import (
     OVERSIZED_TOKENS,
@@ -129,14 +130,16 @@ def _room_for_text(scene: Scene) -> int:
     if scene.stop <= scene.floor or scene.focus:
         return 0
     covered = scene.task.shown[1].covers if scene.task.shown else ()
-    shortened = (
+    shortened = [
         item.id
         for item, whole, faded in zip(scene.view, scene.whole, scene.faded, strict=True)
         if faded < whole and any(item.message.results)
-    )
-    found = scene.file_passages({*covered, *(item.id for item in scene.view[: scene.stop]), *shortened})
+    ]
+    found = scene.file_passages({*covered, *[item.id for item in scene.view[: scene.stop]], *shortened})
     most = int(scene.room * between(TEXT_SHARE, scene.room))
-    fitting = [passage.size for passage in found if passage.size <= most * CHARACTERS_PER_TOKEN]
+    fitting = [
+        passage.size for passage in found if passage.is_needed and passage.size <= most * CHARACTERS_PER_TOKEN
+    ]
     return min(sum(fitting) // CHARACTERS_PER_TOKEN, most)
 
 
@@ -164,10 +167,11 @@ def _of_range(scene: Scene, start: int, stop: int, written: Written | None) -> P
 
 def _with_digest(scene: Scene, cut: Cut, written: Written | None) -> Plan:
     """Condense the messages before the cut."""
-    if cut.builder is None:
+    builder = cut.builder
+    if builder is None:
         return _plan(scene, scene.with_pruned(cut.shrinks, scene.first))
-    cut.builder.state_hidden(scene.with_pruned(cut.shrinks, cut.stop))
-    digest, tokens = cut.builder.fullest(cut.digest_room, written)
+    builder.state_hidden(scene.with_pruned(cut.shrinks, cut.stop))
+    digest, tokens = builder.fullest(cut.digest_room, written)
     spare = scene.room - cut.tokens - tokens
     if written is None and not scene.drop_thinking and spare > scene.room * SPARE_SHARE:
         longer = _with_longer_tail(scene, cut.tokens + spare)
@@ -175,7 +179,17 @@ def _with_digest(scene: Scene, cut: Cut, written: Written | None) -> Plan:
             return longer
     if not scene.drop_thinking and spare > scene.room * LEAST_SPARE_SHARE:
         cut = fuller(cut, spare)
+        quotes_files = any(claim.topic is Topic.FILE_TEXT for claim in digest.claims)
+        if quotes_files or scene.room - cut.tokens - tokens > scene.room * LEAST_SPARE_SHARE:
+            digest, tokens = _for_shown(scene, cut, builder, written)
     return _condensed(scene, cut, digest, tokens)
+
+
+def _for_shown(scene: Scene, cut: Cut, builder: DigestBuilder, written: Written | None) -> SizedDigest:
+    """Return the digest for what is shown of recent messages now: it quotes none of it, and other files."""
+    builder.state_hidden(scene.with_pruned(cut.shrinks, cut.stop))
+    most = min(scene.room - cut.tokens, scene.tokens(scene.first, cut.stop) - 1)
+    return builder.fullest(most, written, is_last=True)
 
 
 def _with_longer_tail(scene: Scene, tokens: int) -> Plan | None:

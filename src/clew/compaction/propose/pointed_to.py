@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.digest import ORDERS_OPENING
@@ -11,6 +13,8 @@ from clew.compaction.propose.citations import Find, answer_to
 from clew.compaction.propose.edits import edits
 from clew.compaction.propose.guides import is_guide, lists_tasks, may_guide, order_steps
 from clew.compaction.propose.line_kinds import NUMBERED_LINE
+from clew.compaction.propose.named_parts import heading_level, is_named, names_in
+from clew.compaction.propose.worklist import LIST_SHARE
 from clew.ledger.artifacts import Artifact
 from clew.message import Cite, Item, ToolCall, Trust, words
 
@@ -20,10 +24,8 @@ SOON = 60
 """Messages after such a request in which the file that it means is read. Both chosen by hand."""
 LONGEST_ORDERS = 1_000
 """Characters quoted of the orders in one file or skill; chosen by hand."""
-LIST_SHARE = 0.05
-"""Share of the room in which all unchecked items of a list are quoted with all that they say; otherwise..."""
 MOST_ITEMS, LONGEST_ITEM = 2, 900
-"""...so many are, and the characters of each..."""
+"""Unchecked items that are quoted with all that they say if not all fit, and the characters of each..."""
 MOST_FIRST_LINES, LONGEST_FIRST_LINE = 12, 240
 """...and of those after them the first line is quoted. All chosen by hand."""
 _UNCHECKED = ("- [ ] ", "* [ ] ", "+ [ ] ")
@@ -114,35 +116,72 @@ def unchecked_items(
         found = found or not is_named
         sources = (Cite(artifact.first.message, artifact.first.part), place[0])
         done = _checked_off(artifact.last_change, find)
-        for quoted in _quoted_items(place[1], done, int(room * LIST_SHARE)):
+        for quoted in _quoted_items(place[1], done, int(room * LIST_SHARE), names_in(texts)):
             yield Claim("", ClaimKind.ARTIFACT, f"{name}\n{quoted}", sources, Trust.UNTRUSTED)
 
 
-def _quoted_items(text: str, done: Collection[str], room: int) -> Iterator[str]:
-    """Yield the unchecked items of a list; if they are too long, a few and the first lines of more."""
+def _quoted_items(text: str, done: Collection[str], room: int, names: Collection[str]) -> Iterator[str]:
+    """Yield the unchecked items of a list under their headings, those with one of the names first.
+
+    If they are too long, only the first are quoted with all that they say, and the first lines of more.
+    """
     lines = [NUMBERED_LINE.sub("", line) for line in text.split("\n")]
-    whole = [item for item in _unchecked(lines, room) if item.split("\n")[0] not in done]
-    if sum(map(len, whole)) <= room:
-        yield from whole
+    whole = _by_name([one for one in _unchecked(lines, room) if one.first not in done], names)
+    if sum(len(one.text) for one in whole) <= room:
+        yield from _under_headings(whole)
         return
-    items = [item for item in _unchecked(lines, LONGEST_ITEM) if item.split("\n")[0] not in done]
-    for item in items[:MOST_ITEMS]:
-        yield _cut(item, LONGEST_ITEM)
-    more = items[MOST_ITEMS : MOST_ITEMS + MOST_FIRST_LINES]
-    if more:
-        yield "\n".join(_cut(item.split("\n")[0], LONGEST_FIRST_LINE) for item in more)
+    items = _by_name([one for one in _unchecked(lines, LONGEST_ITEM) if one.first not in done], names)
+    named = sum(one.is_named(names) for one in items)
+    most = max(MOST_ITEMS, min(named, MOST_FIRST_LINES))
+    chosen = [one._replace(text=_cut(one.text, LONGEST_ITEM)) for one in items[:most]]
+    more = items[most : most + MOST_FIRST_LINES]
+    yield from _under_headings(
+        [*chosen, *(one._replace(text=_cut(one.first, LONGEST_FIRST_LINE)) for one in more)]
+    )
 
 
-def _unchecked(lines: Sequence[str], longest: int) -> Iterator[str]:
+class _TaskItem(NamedTuple):
+    """An unchecked item of a list, and the headings above it, without the title of the document."""
+
+    heading: str
+    text: str
+
+    @property
+    def first(self) -> str:
+        """The first line."""
+        return self.text.split("\n", 1)[0]
+
+    def is_named(self, names: Collection[str]) -> bool:
+        """Whether the item or its heading has one of these names."""
+        return any(is_named(line, names) for line in (*self.heading.split("\n"), self.first))
+
+
+def _by_name(items: Sequence[_TaskItem], names: Collection[str]) -> list[_TaskItem]:
+    return sorted(items, key=lambda one: not one.is_named(names)) if names else list(items)
+
+
+def _under_headings(items: Iterable[_TaskItem]) -> Iterator[str]:
+    """Yield neighbouring items of one section as one text, below its heading."""
+    for heading, group in groupby(items, key=lambda one: one.heading):
+        yield "\n".join((*filter(None, [heading]), *(one.text for one in group)))
+
+
+def _unchecked(lines: Sequence[str], longest: int) -> Iterator[_TaskItem]:
     """Yield the unchecked items of a list, each with the indented lines below it as far as they fit."""
     item: list[str] = []
+    headings: dict[int, str] = {}
     for line in [*lines, ""]:
         if item and line.startswith((" ", "\t")) and len("\n".join(item)) + len(line) < longest:
             item.append(line.rstrip())
             continue
         if item:
-            yield "\n".join(item)
+            yield _TaskItem("\n".join(headings.values()), "\n".join(item))
         item = [line.rstrip()] if line.startswith(_UNCHECKED) else []
+        if level := heading_level(line):
+            headings = {above: text for above, text in headings.items() if above < level}
+            if level > 1:
+                headings[level] = line.rstrip()
+    return
 
 
 def _cut(item: str, longest: int) -> str:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 
-from clew.compaction.plan import Shrink
+from clew.compaction.plan import Claim, Shrink
 from clew.compaction.propose.current_text import MOST_MESSAGES, FileTexts, current_texts
 from clew.compaction.propose.file_text import FilePassage, is_plan, passages
 from clew.compaction.propose.focus import FOCUS_SHARE, Focus
 from clew.compaction.propose.guides import guides_in
 from clew.compaction.propose.prune_calls import says_change
 from clew.compaction.propose.shrink_context import ExcerptSources, Folds
-from clew.compaction.propose.steps import steps_of
+from clew.compaction.propose.steps import Step, steps_of
 from clew.compaction.propose.tail import (
     CHARACTERS_PER_TOKEN,
     FEW_SHARE,
@@ -34,6 +34,7 @@ from clew.compaction.propose.tail import (
 from clew.compaction.propose.terms import LONGEST_REQUEST, RECENT, mentioned, terms_of
 from clew.compaction.propose.thinking import without_thinking
 from clew.compaction.propose.topics import Topics
+from clew.compaction.propose.worklist import LIST_SHARE, work_left
 from clew.compaction.task import CompactionTask
 from clew.ledger.tool_actions import CHANGING, ActionKind
 from clew.message import Cite, Item, Message, Place, Role, Thinking
@@ -59,8 +60,14 @@ class Shared:
     """Texts that excerpts were made of, by the terms that they look for."""
     folds: Folds = field(default_factory=dict)
     """Texts without repetitions."""
+    topics: list[Topics] = field(default_factory=list)
+    """What the work is about, once it is known."""
     texts: FileTexts = field(default_factory=dict)
     """The current text of files that the work is about."""
+    steps: list[tuple[Sequence[Item], Sequence[Step]]] = field(default_factory=list)
+    """The latest messages and their answered calls, once they are looked up..."""
+    left: list[Claim | None] = field(default_factory=list)
+    """...and what is left of the list that the agent works through."""
 
 
 class Scene:
@@ -297,10 +304,19 @@ class Scene:
                 found[index] = max(found.get(index, 0.0), weight)
         return found
 
-    @cached_property
+    @property
     def _topics(self) -> Topics:
+        if not self.shared.topics:
+            self.shared.topics.append(self._new_topics())
+        return self.shared.topics[0]
+
+    def _new_topics(self) -> Topics:
         asked = self.task.request or self.task.goal
-        return Topics(self.view, (asked.text[:LONGEST_REQUEST],) if asked else ())
+        said = (
+            asked.text[:LONGEST_REQUEST] if asked else "",
+            self._work_left.text if self._work_left else "",
+        )
+        return Topics(self.view, filter(None, said))
 
     @cached_property
     def terms(self) -> dict[str, float]:
@@ -322,11 +338,31 @@ class Scene:
         """
         topics = self._topics
         if not self.shared.texts:
+            items, steps = self._known_steps()
+            self.shared.texts.update(current_texts(items, steps, topics))
+        return passages(self.shared.texts, gone, topics, visible)
+
+    def _known_steps(self) -> tuple[Sequence[Item], Sequence[Step]]:
+        """Return the latest messages of the session in their original form, and the answered calls."""
+        if not self.shared.steps:
             covered = self.task.shown[1].covers if self.task.shown else ()
             known = (Item(name, one) for name in covered[-MOST_MESSAGES:] if (one := self.source(name)))
             recent = self.originals(self.task.view[self.floor :][-2 * MOST_MESSAGES :])
-            self.shared.texts.update(current_texts([*known, *recent], topics))
-        return passages(self.shared.texts, gone, topics, visible)
+            items = [*known, *recent]
+            self.shared.steps.append((items, steps_of(items)))
+        return self.shared.steps[0]
+
+    def work_left(self, gone: Collection[str]) -> Claim | None:
+        """Return what is left of the list that the agent works through, if it leaves the view."""
+        left = self._work_left
+        return left if left and left.sources[0].message in gone else None
+
+    @property
+    def _work_left(self) -> Claim | None:
+        if not self.shared.left:
+            room = int(self.room * LIST_SHARE) * CHARACTERS_PER_TOKEN
+            self.shared.left.append(work_left(self._known_steps()[1], room))
+        return self.shared.left[0]
 
     @cached_property
     def unread(self) -> int:

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from clew.compaction.propose.named_parts import names_in
 from clew.compaction.propose.terms import NAME
 from clew.message import Item, Role, words
 
@@ -24,6 +25,8 @@ NAMED_LAST, NAMED_RECENTLY, NAMED_IN_REQUEST = 3.0, 2.0, 1.0
 """Weights of a file that the last reply, recent replies, or the request and the goal name..."""
 TERM_LAST, TERM_RECENT, TERM_REQUEST = 1.0, 1.0, 0.5
 """...and of the names in a passage that these mention. Chosen by the measure above."""
+MOST_PARTS = 2
+"""A text that names more parts of a plan is about none of them; chosen by hand."""
 _GENERATED = re.compile(
     r"(?:^|/)(?:_build|build|dist|out|target|coverage|node_modules|__pycache__|\.next)/"
     r"|\.(?:lock|log|svg|map|csv|min\.\w+)$"
@@ -44,6 +47,9 @@ class Topics:
         said = ["\n".join(words(part)[:LONGEST_READ] for part in reply.parts) for reply in replies]
         self._texts = (said[-1] if said else "", "\n".join(said), "\n".join(asked))
         self._names = tuple(frozenset(NAME.findall(text)) for text in self._texts)
+        named = (names_in(text) for text in (self._texts[0], self._texts[2]))
+        self.parts = frozenset().union(*(names for names in named if len(names) <= MOST_PARTS))
+        """The parts of a plan or a backlog that the last reply or the request names, if they are few."""
 
     def of_file(self, path: str) -> float:
         """Return how much the work is about a file; 0 if nothing names it, or a program writes it."""
@@ -61,6 +67,11 @@ class Topics:
     def _weight(self, name: str) -> float:
         shares = zip((TERM_LAST, TERM_RECENT, TERM_REQUEST), self._names, strict=True)
         return sum(weight for weight, names in shares if name in names)
+
+
+def is_generated(path: str) -> bool:
+    """Whether a program writes a file, by its path."""
+    return _GENERATED.search(path) is not None
 
 
 def _short_name(path: str) -> str:
