@@ -60,18 +60,18 @@ I haven't has not have’t didn't did not yet started begun done finished comple
 got to start manage to is isn't are not still outstanding remains missing working on it in progress this is
 nothing has been was can't cannot be half-way halfway through partially only three so far 5 to go of the
 remain needs left remaining tasks next, I'll I will do the rest others blocked couldn’t unable able HALF
-seven twelve 3/4 files are added half of them out
+seven twelve 3/4 files are added half of them out what's missing to-do todo undone unimplemented open
+failing failed crash broken unresolved we ran had stop continues does work yet src/a.py
 """.split()  # noqa: SIM905
 
 
 @given(st.lists(st.sampled_from(UNDONE), max_size=12).map(" ".join))
 def test_a_clause_without_signs_says_nothing_of_undone_work(clause):
-    def has(signs: tuple[str, ...]) -> bool:
-        return any(sign in clause.lower() for sign in signs)
-
-    assert has(unfinished._NOT_COUNTS) or not unfinished._NOT_DONE.search(clause)
+    has_sign = any(sign in clause.lower() for sign in unfinished._SIGNS)
+    listed = unfinished._LIST_OF_LEFT.search(f"{clause}:")
+    assert has_sign or not (unfinished._NOT_DONE.search(clause) or unfinished._FAILS.search(clause) or listed)
     counted = unfinished._PART_OF.search(clause) or unfinished._HALF.search(clause)
-    assert has(unfinished._COUNTS) or not counted
+    assert unfinished._counts(clause.lower()) or not counted
 
 
 def test_a_count_of_what_is_done_is_read_in_each_of_its_forms():

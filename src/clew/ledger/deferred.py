@@ -136,6 +136,11 @@ class DeferredRequests:
         """Return True if a text mentions an item."""
         return bool(self._items_mentioned_in(text))
 
+    @property
+    def holds_questions(self) -> bool:
+        """Whether questions of the model wait for an answer."""
+        return bool(self._asked)
+
     def questions_in(self, answer: str) -> list[str]:
         """Return the ids of the model's unanswered questions that the user's words are about."""
         if not self._asked:

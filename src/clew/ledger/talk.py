@@ -195,13 +195,15 @@ class Talk:
 
     def _answer(self, utterance: Utterance, continues: bool) -> None:
         """Close the questions of the model that the user's words answer; put off the others."""
-        by = utterance.cite(0, len(utterance.text))
         asked = self.reply.asked
         by_tools = [self.open.pop(id_) for id_ in self._asked_by_tools if id_ in self.open]
+        self._asked_by_tools = []
+        if not (asked or by_tools or self.put_off.holds_questions):
+            return  # as nearly always
+        by = utterance.cite(0, len(utterance.text))
         answered = [(loop, answers(loop.text, utterance, ())) for loop in by_tools]
         left = unanswered([loop.text for loop in asked], utterance, self.reply.asked_about)
         answered += [(loop, place not in left) for place, loop in enumerate(asked)]
-        self._asked_by_tools = []
         for loop, is_answered in answered:
             if is_answered:
                 self.ended.append(loop.ended(Closed.ANSWERED, by))
@@ -221,10 +223,11 @@ class Talk:
             return
         if goes_on(utterance) and (self.open or self.put_off.held):
             return  # with what is open
-        start, end = _stripped(utterance.text)
-        end = min(end, start + LONGEST_REQUEST)
+        start, whole = _stripped(utterance.text)
+        end = min(whole, start + LONGEST_REQUEST)
         self._open(LoopKind.REQUEST, utterance.text[start:end], utterance.cite(start, end))
-        self._request_more(utterance, end, questions)
+        if end < whole:
+            self._request_more(utterance, end, questions)
         self.compound.add_sections(utterance.text, utterance.cite(0, len(utterance.text)))
 
     def _request_more(self, utterance: Utterance, after: int, questions: Iterable[tuple[int, int]]) -> None:

@@ -36,7 +36,8 @@ class DividedReply(NamedTuple):
 
 def divided(reply: str) -> DividedReply:
     """Divide a reply; a short one that says that everything is done has nothing undone."""
-    if not any(map(reply.lower().__contains__, _SIGNS)):
+    lowered = reply.lower()
+    if not any(map(lowered.__contains__, _SIGNS)) and not _counts(lowered):
         return DividedReply(reply, "")
     if len(reply) > LONGEST_HOLLOW:
         return _divided_report(reply)
@@ -100,15 +101,20 @@ def _is_left(clause: str) -> bool:
 def _is_undone(clause: str) -> bool:
     if clause.endswith("?"):
         return False
-    holds = clause.lower().__contains__
-    undone = _NOT_DONE.search(clause) if any(map(holds, _NOT_COUNTS)) else None
+    lowered = clause.lower()
+    undone = _NOT_DONE.search(clause) if any(map(lowered.__contains__, _SIGNS)) else None
     if undone:
         return _NONE.search(clause, 0, undone.start()) is None
-    if not any(map(holds, _COUNTS)):
+    if not _counts(lowered):
         return False  # most clauses: none of the patterns is searched
     count = _PART_OF.search(clause)
     is_part = count is not None and _value(count[1] or count[3]) < _value(count[2] or count[4])
     return (is_part or _HALF.search(clause) is not None) and _DID.search(clause) is not None
+
+
+def _counts(lowered: str) -> bool:
+    """Return True if words in lower case may count what is done of something."""
+    return " of " in lowered or "half " in lowered or ("/" in lowered and _SHARE.search(lowered) is not None)
 
 
 def _value(number: str) -> int:
@@ -219,24 +225,13 @@ _ASKS_FOR_PART = AnyCasePattern(r"\b(?:only|first|half)")
 """A request for a part only: "first port the parser"."""
 _SIGNS = (
     *("n't", "n’t", "not ", "still ", "left", "remain", "the rest", "other", "next", "blocked", "unable"),
-    *("nothing", "cannot", "progress", "through", "partial", "so far", "to go", " of ", "half ", "/"),
-    *(
-        "failed to",
-        "ran out",
-        "had to stop",
-        "continue",
-        "unfinished",
-        "undone",
-        "outstanding",
-        "to do",
-        "todo",
-    ),
+    *("nothing", "cannot", "progress", "through", "partial", "so far", "to go", "failed to", "ran out"),
+    *("had to stop", "continue", "unfinished", "undone", "unimplemented", "outstanding", "missing"),
+    *("to do", "to-do", "todo"),
 )
-"""Substrings of which each undone clause has one, as a prefilter."""
-_COUNTS = (" of ", "half ", "/")
-"""Signs of a clause that counts what is done."""
-_NOT_COUNTS = tuple(sign for sign in _SIGNS if sign not in _COUNTS)
-"""Signs of any other undone clause."""
+"""Substrings of which each undone clause has one that does not count what is done, as a prefilter."""
+_SHARE = lazy_pattern(r"\d/\d")
+"""A count such as "3/5", and no path."""
 _DOES = AnyCasePattern(
     r"\A\W*(?:(?:please|now|then|ok|okay|and|next|can\ you|could\ you)\W+)*"
     r"(?:add|build|change|convert|create|delete|drop|fix|implement|install|make|migrate|move|port|refactor|remove"

@@ -184,7 +184,7 @@ class DigestContent:
         left = room - cost
         level = self._highest_level(left)
         self._story_is_whole = level == LEVELS[0]
-        entries, costs = self._unsaid(level or LEVELS[-1])
+        entries, costs = self._unsaid(level or self._story.levels[-1])
         if level is not None:
             return [*carried, *in_order(entries)], cost + sum(costs)
         taken: list[int] = []

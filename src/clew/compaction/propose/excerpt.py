@@ -178,12 +178,18 @@ class ExcerptSource:
 
     def _one_or_two(self, room: int, longest: int) -> set[Span]:
         """Return one or two lines: the cause, the result, an error, an id, a definition, or the first."""
-        causes = self._causes[:1] if self.has_failed else ()
-        troubles = () if self._is_code else islice(self._error_lines(), 1)
-        first = islice(informative_lines(self.text, lines_of(self.text)), 1)
-        best, *others = chain(causes, self._verdicts, troubles, self._identifying, self._structure[:1], first)
+        best, *others = islice(self._telling(), 2)
         fits = others and line_size(others[0], longest) <= room - line_size(best, longest)
         return {best, others[0]} if fits else {best}
+
+    def _telling(self) -> Iterator[Span]:
+        """Yield the most telling lines, best first; each kind is searched for only if it is asked for."""
+        yield from self._causes[:1] if self.has_failed else ()
+        yield from self._verdicts
+        yield from () if self._is_code else islice(self._error_lines(), 1)
+        yield from self._identifying
+        yield from self._structure[:1]
+        yield from islice(informative_lines(self.text, lines_of(self.text)), 1)
 
     def outline(self, most_characters: int) -> str:
         """Return the names that a file defines with line numbers, as ``outline_of``; "" for other texts."""

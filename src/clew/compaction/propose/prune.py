@@ -395,7 +395,7 @@ def prune_cycles(context: ShrinkContext, start: int, stop: int) -> list[Shrink]:
     collector = ShrinkCollector(context)
     for i in range(start, stop):
         message = context.view[i].message
-        if not context.may_free(Place(i, 0), WORTH_A_STUB) or message.role is Role.ASSISTANT:
+        if message.role is Role.ASSISTANT or not context.may_free(Place(i, 0), WORTH_A_STUB):
             continue
         for j, part in enumerate(message.parts):
             if isinstance(part, ToolResult) or (

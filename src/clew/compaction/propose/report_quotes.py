@@ -110,7 +110,8 @@ def _best_sentences(
 
 def _without_last_steps(text: str, start: int, stop: int) -> int:
     """Return where a report ends without the steps that it announces at its end: they were made since."""
-    if not _STEP.search(text, max(start, stop - LONGEST_STEP), stop):
+    end = text[max(start, stop - LONGEST_STEP) : stop]
+    if "let" not in end.lower() or not _STEP.search(end):
         return stop
     ends = list(_sentences(text[:stop]))
     while len(ends) > 1 and (_STEP.match(text, *ends[-1]) or _ANNOUNCES.fullmatch(text, *ends[-1])):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import islice
+from itertools import islice, takewhile
 
 from clew.compaction.plan import Claim, Shrink
 from clew.compaction.propose.current_text import MOST_MESSAGES, FileTexts, current_texts
@@ -192,11 +192,20 @@ class Scene:
         return faded_sizes(self.view, self.sizes, self.tail_room, fading, self.task.counter.count_part)
 
     @cached_property
+    def _last_steps(self) -> list[Step]:
+        """The calls and results of recent messages, the latest first."""
+        start = max(self.floor, len(self.view) - max(RECENT, MOST_FOR_GUIDES))
+        return steps_of(self.view, start)[::-1]
+
+    def _steps_since(self, start: int) -> Iterator[Step]:
+        """Yield those with a result at an index or later, the latest first."""
+        return takewhile(lambda step: step.result.message >= start, self._last_steps)
+
+    @cached_property
     def _plan(self) -> int | None:
         """The index of the message with the latest text of a plan among recent ones: read or written."""
         start = max(self.floor, len(self.view) - RECENT)
-        steps = steps_of(self.view, start)
-        for step in reversed(steps):
+        for step in self._steps_since(start):
             read, changed = step.files if step.action.subject else ("", [])
             is_written = step.action.kind is ActionKind.WRITE
             if is_plan(read) or (is_written and len(changed) == 1 and is_plan(changed[0])):
@@ -225,7 +234,7 @@ class Scene:
     def _reports(self) -> frozenset[Place]:
         """The last reports of other agents among recent messages."""
         start = max(self.floor, len(self.view) - MOST_FOR_GUIDES)
-        reports = (step.result for step in reversed(steps_of(self.view, start)) if step.asks_agent)
+        reports = (step.result for step in self._steps_since(start) if step.asks_agent)
         return frozenset(islice(reports, MOST_REPORTS))
 
     @cached_property
@@ -294,7 +303,7 @@ class Scene:
         start = max(self.floor, self.loop, len(self.view) - MOST_FOR_GUIDES)
         found: dict[int, float] = {}
         changed: set[str] = set()
-        for step in reversed(steps_of(self.view, start)):
+        for step in self._steps_since(start):
             read, changes = step.files if step.action.subject else ("", [])
             if changes:
                 changed.update(changes)

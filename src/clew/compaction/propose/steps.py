@@ -145,7 +145,7 @@ def _answers_from(view: Sequence[Item], start: int) -> Iterator[tuple[Place, Pla
         found = pair([item.message for item in view[since:]])
     for result, call in found.answers.items():
         if since + result.message >= start:
-            yield _later(result, since), _later(call, since)
+            yield (_later(result, since), _later(call, since)) if since else (result, call)
 
 
 CALLS_BEFORE = 8
