@@ -24,6 +24,7 @@ from clew.ledger.shell import normal_path
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Role, Text
 from clew.message.parts import json_strings
+from clew.message.patterns import LINE_NUMBER
 
 
 def rewritten(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
@@ -171,6 +172,7 @@ def _only_confirms(step: Step) -> bool:
 _WRITES = frozenset((ActionKind.WRITE, ActionKind.EDIT, ActionKind.PATCH))
 _ANNOUNCES = re.compile(r"(?<=\.)\s[^.\n]*(?:`[^`\n]*`[^.\n]*)*:\Z")
 """A last sentence that announces the lines which are left out."""
+_LINE_NUMBERS = re.compile(rf"^[^\S\n]*{LINE_NUMBER}", re.MULTILINE)
 ECHO_SHARE = 0.5
 """Share of a result from which it counts as an echo of its call; chosen by hand."""
 
@@ -199,7 +201,9 @@ def says_change(step: Step) -> bool:
 def _repeats_change(step: Step) -> bool:
     """Whether a result has a line that its call wrote."""
     written = _written(step) - {""}
-    return any(_is_among(line, written) for line in step.text.split("\n"))
+    lines = [*map(str.strip, _LINE_NUMBERS.sub("", step.text).split("\n"))]
+    signed = (line.lstrip("+-").strip() for line in lines if line[:1] in "+-")
+    return not (written.isdisjoint(lines) and written.isdisjoint(signed))
 
 
 def _written(step: Step) -> set[str]:

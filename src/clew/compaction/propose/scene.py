@@ -242,9 +242,9 @@ class Scene:
         """The newest result of each file's recent edits, of those whose calls do not say what they wrote."""
         start = max(self.floor, len(self.view) - MOST_FOR_GUIDES)
         found: dict[str, Place] = {}
-        for step in steps_of(self.view, start):
+        for step in self._steps_since(start):
             if step.action.kind in CHANGING and step.succeeded and not says_change(step):
-                found.update(dict.fromkeys(step.files[1], step.result))
+                found = dict.fromkeys(step.files[1], step.result) | found
         return frozenset(found.values())
 
     @cached_property
