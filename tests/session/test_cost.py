@@ -18,14 +18,16 @@ from compact_pass import session
 MESSAGES, MODEL = 400, "gpt-4o"
 WINDOW = 1 << 40
 MOST_CALLS = {
-    ("short", "cold"): 546,
+    ("short", "cold"): 524,
     ("short", "running"): 192,
-    ("real", "cold"): 858,
-    ("real", "running"): 485,
+    ("real", "cold"): 815,
+    ("real", "running"): 451,
 }
-"""Calls per message, Python's own functions included, with a twentieth to spare: what is cached of words
+"""Calls per message, Python's own functions included, with a fiftieth to spare: what is cached of words
 depends on the tests before. Lower a number when you can; before you raise one, look for the cause in
 ``bench/compact_pass.py``."""
+MEASURED = 4
+"""The seed of the session. Its plans are found in one search: a second one would hide what else grows."""
 compact = partial(clew.compact, model=MODEL, wire="openai")
 
 
@@ -61,5 +63,5 @@ def test_a_compaction_makes_few_calls_per_message(shape, when):
         return calls(lambda: compact(entries, target_tokens=target, previous=known)) / len(entries)
 
     cost(1)  # tables are loaded and patterns compiled
-    spent = cost(2)
+    spent = cost(MEASURED)
     assert spent < MOST_CALLS[shape, when]
