@@ -18,6 +18,8 @@ from clew.rules.words import words_again
 
 _READ = 600
 """Characters of the user's words that are read; chosen by hand."""
+_FEW_WORDS = 5
+"""Words of an answer up to which it answers no more questions than it has clauses; chosen by hand."""
 _OF_ITS_OWN = 3
 """Content words from which a question says what it is about; a shorter one needs the words around it."""
 
@@ -36,6 +38,8 @@ def answers(question: str, utterance: Utterance, around: Collection[str]) -> boo
     """
     text = utterance.text[:_READ]
     about = stems(question)
+    if _puts_off(text, about):
+        return False
     if around and _only_asks(text) and (_IS_CHOICE.search(question) or not _IS_OPEN.search(question)):
         return not stems(text).isdisjoint((*about, *around))  # a question on another matter answers none
     if _ASKS_LEAVE.search(question):
@@ -45,6 +49,22 @@ def answers(question: str, utterance: Utterance, around: Collection[str]) -> boo
     if not around or _IS_OPEN.search(question) or _IS_ANSWER.search(text) or not asks_for_something(text):
         return True
     return not stems(text).isdisjoint(about if len(about) >= _OF_ITS_OWN else around)
+
+
+def _puts_off(text: str, about: Collection[str]) -> bool:
+    """Return True if a text only says that the answer will come later: "let me check with Ana"."""
+    rest = _without_postponed(text)
+    if rest is None:
+        return False
+    clauses = [clause for clause in _CLAUSE.split(rest) if not asks_for_something(clause)]
+    return not any(_DECIDES.search(clause) or not stems(clause).isdisjoint(about) for clause in clauses)
+
+
+def _without_postponed(text: str) -> str | None:
+    """Return a text without the clauses that put an answer off; None if it has no such clause."""
+    if not any(map(text.lower().__contains__, _POSTPONING_SIGNS)) or not _POSTPONES.search(text):
+        return None
+    return ". ".join(clause for clause in _CLAUSE.split(text) if not _POSTPONES.search(clause))
 
 
 def _only_asks(text: str) -> bool:
@@ -61,14 +81,33 @@ def unanswered(questions: Sequence[str], utterance: Utterance, around: Collectio
     left = {place for place, question in enumerate(questions) if not answers(question, utterance, around)}
     if len(questions) < 2 or goes_on(utterance):
         return left
-    said = stems(utterance.text[:_READ])
+    text = utterance.text[:_READ]
+    rest = _without_postponed(text)
+    text = text if rest is None else rest
+    said = stems(text)
     about = [stems(question) for question in questions]
     shared = {word for place, words in enumerate(about) for word in words if _in_others(word, about, place)}
     spoken_of = {place for place, words in enumerate(about) if not said.isdisjoint(words - shared)}
     if not spoken_of:
-        return left
-    clauses = [clause for clause in _CLAUSE.split(utterance.text[:_READ]) if _says_something(clause)]
-    return set(range(len(questions))) - spoken_of if len(clauses) < len(questions) else set()
+        return left | _left_by_few_words(questions, text)
+    clauses = [clause for clause in _CLAUSE.split(text) if _says_something(clause)]
+    if len(clauses) < len(questions):
+        return set(range(len(questions))) - spoken_of
+    postponed = stems(utterance.text[:_READ]) - said
+    return {place for place, words in enumerate(about) if not postponed.isdisjoint(words)} - spoken_of
+
+
+def _left_by_few_words(questions: Sequence[str], text: str) -> set[int]:
+    """Return which questions a few words leave open: "yes" names nothing, a name is no yes or no."""
+    clauses = [clause for clause in _CLAUSE.split(text) if any(map(str.isalnum, clause))]
+    if len(text.split()) > _FEW_WORDS or len(clauses) >= len(questions) or _ANSWERS_ALL.search(text):
+        return set()
+    open_ones = [n for n, question in enumerate(questions) if not _ASKS_YES_OR_NO.match(question)]
+    if _YES_OR_NO.search(text):
+        return set(open_ones) if len(open_ones) < len(questions) else set()
+    if not open_ones or _IS_ANSWER.search(text):
+        return set()
+    return set(range(len(questions))) - set(open_ones[: len(clauses)])
 
 
 def _in_others(word: str, about: Sequence[frozenset[str]], place: int) -> bool:
@@ -126,5 +165,48 @@ _IS_CHOICE = lazy_pattern(r"\b(?:which|prefer)\b", re.IGNORECASE)
 """A question that lets the user choose: "Which one do you prefer?"."""
 _ENDS_WITHIN = lazy_pattern(r"[.!?…;:]\s+\w|\n")
 """The end of a sentence before the end of the text."""
+_POSTPONES = lazy_pattern(
+    r"""\b(?:let\ me|lemme|gotta|i(?:[’']?ll|\ will)|(?:i|we)(?:[’']ll|\ will)?\ (?:need|have)\ to|i\ must)
+      \ (?:\w+\ )?
+      (?:(?:check|confirm|clarify|think)(?:\ (?:it|that|this|over|first|again))*
+          \ *(?:\bwith\b|\babout\b|[^\w\s]|\Z)
+        |ask\b(?!\ you)|get\ back\b|find\ out\b|let\ you\ know\b|come\ back\ to\ (?:you|that|this)\b
+        |sleep\ on\b|talk\ to\b|discuss\ (?:it|that|this)\b|consult\b|look\ (?:it|that|this)\ up\b)
+    | \bget\ back\ to\ you\b | \b(?:ask|remind)\ me\ (?:again\ )?(?:later|tomorrow|next)\b
+    | \b(?:not\ sure|don[’']?t\ know|can[’']?t\ say|no\ idea|no\ decision|undecided)\ yet\b
+    | \b(?:(?:i|we)(?:[’']?ll|\ will)|let[’']?s)\ (?:decide|answer|settle|see)
+      \ (?:\w+\ ){0,3}(?:later|tomorrow|soon)\b
+    | \btbd\b | \bto\ be\ decided\b
+    | \bwaiting\ (?:for|on)\ (?:\w+\ ){1,4}?(?:answer|reply|decision|approval|confirmation)\b
+    | \b(?:muss|werde)\ ich\ (?:\w+\ ){0,4}?(?:fragen|klären|nachfragen|prüfen|überlegen)\b
+    | \bich\ (?:kläre|frage|überlege|melde\ mich)\b | \bweiß\ ich\ noch\ nicht\b
+    | \bje\ (?:vais\ )?(?:demander?|vérifier?|reviens\ vers)\b
+    | \b(?:te\ aviso|tengo\ que\ preguntar|lo\ consulto)\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Words that put an answer off: "let me check with ops", "I'll get back to you"."""
+_POSTPONING_SIGNS = (
+    *("let me", "lemme", "gotta", "i ", "i'", "i’", "we", "ill ", "get back", "me again", "me later"),
+    *("yet", "let's", "let’s", "tbd", "decided", "waiting", "ich", "je ", "te aviso", "tengo", "consulto"),
+)
+"""Substrings of which each text that puts an answer off has one, as a prefilter."""
+_DECIDES = lazy_pattern(
+    r"\b(?:yes|yeah|yep|no|nope|use|go\ with|keep|leave|for\ now|up\ to\ you|you\ (?:decide|choose)|either"
+    r"|whichever|whatever|stick|pick|take|option)\b",
+    re.IGNORECASE,
+)
+"""Words that answer after all: "I'll ask, but use UTC for now"."""
+_ANSWERS_ALL = lazy_pattern(
+    r"\b(?:both|all|either|neither|none|whatever|whichever|up\ to\ you|you\ (?:decide|choose)"
+    r"|your\ (?:call|choice)|everything|care|preference)\b",
+    re.IGNORECASE,
+)
+"""A few words for all of several questions: "up to you"."""
+_ASKS_YES_OR_NO = lazy_pattern(
+    r"(?!.*\bor\b)[\W\d]*(?:(?:and|so|also|then)\b\W*)*"
+    r"(?:should|shall|do|does|did|is|are|was|were|can|could|may|will|would|has|have)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A question that wants a yes or no; "should I use A or B" wants a name."""
 _CLAUSE = lazy_pattern(r"[.;,!?\n]+\s*|\s+and\s+", re.IGNORECASE)
 """What separates the clauses of an answer: "the first, and use Postgres"."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from clew.ledger.request_words import begins_request
 from clew.message import Trust
 from clew.message.patterns import lazy_pattern
 from clew.rules.find import candidates_in
@@ -64,9 +65,23 @@ def _is_rule_or_fact(sentence: Sentence, rules_by_start: dict[int, Rule]) -> boo
     """Return True if a sentence is a rule (in each of its clauses) or states a fact."""
     rules = [rule for start, rule in rules_by_start.items() if sentence.start <= start < sentence.end]
     if rules:
+        if _asks_before_a_ban(sentence.text):
+            return False
         in_rules = sum(len(rule.quote) for rule in rules)
         return all(map(_only_binds, rules)) and in_rules * 2 > len(sentence.text)
-    return _FACT.fullmatch(sentence.text) is not None and not _TROUBLE.search(sentence.text)
+    return _FACT.fullmatch(sentence.text) is not None and not states_trouble(sentence.text)
+
+
+def _asks_before_a_ban(text: str) -> bool:
+    """Return True for "estimate the effort, don't build it": what comes before the ban asks for work."""
+    ban = _BAN_AFTER_COMMA.search(text)
+    before = text[: ban.start()] if ban else ""
+    return begins_request(before) and not candidates_in(before, Trust.USER)
+
+
+def states_trouble(text: str) -> bool:
+    """Return True if a statement reports a problem, which asks for a fix: "the tests are broken"."""
+    return _TROUBLE.search(text) is not None
 
 
 def _only_binds(rule: Rule) -> bool:
@@ -125,11 +140,16 @@ _FACT_MARK = CHUNKS.mark_words(_FACT_VERBS)
 """Set for texts with such a verb; others state no fact."""
 _TROUBLE = lazy_pattern(
     r"\b(?:fail\w*|errors?|bugs?|broken|breaks?|crash\w*|wrong\w*|slow\w*|missing|should|needs?|wants?|must|not|no"
-    r"|typos?|mistakes?|issues?|problems?|outdated|old|stale|flaky|red|open|left|late|too|still|todos?)\b"
+    r"|typos?|mistakes?|issues?|problems?|outdated|old|stale|flaky|red|open|left|late|too|still|todos?"
+    r"|complain\w*|cut\ off|truncated|hangs?|leaks?|freezes|unreadable|garbled|duplicated?)\b"
     r"|n[’']t\b",
     re.IGNORECASE,
 )
 """Words that turn a stated fact into a problem report, which asks for a fix."""
+_BAN_AFTER_COMMA = lazy_pattern(
+    r",\s*(?:but\s+)?(?:please\s+)?(?:do(?:n[’']?t|\s+not)|never|not|without)\b", re.IGNORECASE
+)
+"""Where a ban follows a request: ", but don't build it"."""
 _HOOK_OUTPUT = lazy_pattern(
     r"\W*(?:(?:\w+\W+){0,3}(?:stopped|blocked|denied|rejected)\ by\ (?:(?:an?|the)\ )?(?:\w+\ )?hook\b"
     r"|(?:\w+\ ){0,2}hook\ (?:feedback|warning|error|message|output|says|returned)\b)",

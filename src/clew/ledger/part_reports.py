@@ -21,6 +21,7 @@ from clew.ledger.request_parts import RequestPart
 from clew.ledger.request_words import verbs_of_work
 from clew.ledger.stems import stems
 from clew.ledger.tool_actions import ActionKind
+from clew.ledger.unfinished import says_failed
 from clew.message import Json
 from clew.message.patterns import AnyCasePattern, lazy_pattern
 
@@ -34,23 +35,33 @@ _MOST_READ = 8_000
 
 
 class Report(NamedTuple):
-    """A text of the model, and the stems of the words that it says are done and not done."""
+    """A text of the model, and the stems of the words that it says are done, not done, and failed."""
 
     text: str
     done: frozenset[str]
     not_done: frozenset[str]
+    failed: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, text: str) -> Report:
         """Read a text: "Login works, but logout is not done" names login as done, logout as not done."""
         done: list[str] = []
         not_done: list[str] = []
+        failed: list[str] = []
         for sentence, states in result_sentences(text):
-            clauses = _CLAUSE_END.split(sentence) if _UNFINISHED.search(sentence) else [sentence]
-            for clause in clauses:
-                is_done = states and not _UNFINISHED.search(clause)
-                (done if is_done else not_done).append(clause)
-        return cls(text, stems(" ".join(done)), stems(" ".join(not_done)))
+            is_whole = not _UNFINISHED.search(sentence) and not says_failed(sentence)
+            for clause in [sentence] if is_whole else _CLAUSE_END.split(sentence):
+                if states and says_failed(clause):
+                    failed.append(clause)
+                else:
+                    (done if states and not _UNFINISHED.search(clause) else not_done).append(clause)
+        return cls(text, stems(" ".join(done)), stems(" ".join(not_done)), stems(" ".join(failed)))
+
+    def about(self, part: RequestPart) -> Report:
+        """Return it for one part: a failure is what a request to look at something finds."""
+        answers = part.may_only_look or part.kind is LoopKind.QUESTION
+        done, not_done = (self.failed, frozenset[str]()) if answers else (frozenset[str](), self.failed)
+        return self._replace(done=self.done | done, not_done=self.not_done | not_done)
 
 
 class WorkSince(NamedTuple):
@@ -82,9 +93,12 @@ def left_out(parts: Sequence[RequestPart], report: Report, since: WorkSince) -> 
     if is_vague:
         kinds = _kinds_named(parts, own, frozenset(word for word, did in since.touched.items() if did))
     for part, words in zip(parts, own, strict=True):
-        if part.kind not in kinds or not words - verbs_of_work() or _is_settled(part, words, report.not_done):
+        if part.is_beside or part.kind not in kinds or not words - verbs_of_work():
             continue
-        if _is_left_out(part, words, report, since, is_vague=is_vague):
+        about = report.about(part)
+        if not _is_settled(part, words, about.not_done) and _is_left_out(
+            part, words, about, since, is_vague=is_vague
+        ):
             yield part
 
 
@@ -190,7 +204,12 @@ _UNFINISHED = AnyCasePattern(
     re.VERBOSE,
 )
 """A sentence that says of its subject that it is not done."""
-_CLAUSE_END = lazy_pattern(r";\s|,?\s(?:but|while|whereas|although|though)\s", re.IGNORECASE)
+_CLAUSE_END = lazy_pattern(
+    r";\s|,?\s(?:but|while|whereas|although|though)\s"
+    r"|,\s(?:and\s)?(?=(?:\w+\s){1,5}"
+    r"(?:failed|was\ (?:rejected|denied)|could(?:n[’']t|\ not)|can(?:[’']t|not))\b)",
+    re.IGNORECASE,
+)
 """Where a sentence goes on to speak of something else: "login works, but logout is not done"."""
 _PURPOSE = lazy_pattern(
     r"\b(?:so\ (?:that|we|it|the|they)|because|in\ order\ to|since|which)\b", re.IGNORECASE

@@ -25,12 +25,27 @@ _MOST_QUESTIONS, _MOST_ASKED = 12, 4
 """Questions of one text of the user, and of the model, that are tracked; chosen by hand."""
 _MOSTLY = 0.9
 """Share of a text from which it only asks questions; chosen by hand."""
-NO_TASK = lazy_pattern(
-    r"\W*(?:(?:hi|hello|hey|thanks?|thank you|thx|cool|great|nice|perfect|awesome|ok|okay|good|lovely|wow"
-    r"|haha|sorry|job|work|very|much|so)\W*)+",
-    re.IGNORECASE,
+_COURTESY = (
+    r"(?:(?:hi|hello|hey|thanks?|thank you|thx|ty|cool|great|nice|perfect|awesome|ok|okay|good|lovely|wow"
+    r"|super|excellent|brilliant|haha|sorry|job|work|very|much|so|lgtm|danke|prima|merci|gracias)\b\W*)"
 )
-"""Courtesies that ask for nothing."""
+_SUBJECT = (
+    r"(?:(?:the|this|that|it|they|these|those|everything|all|both|your|my|our)\s+"
+    r"(?:(?!should|must|need|not|never|if|until)[^\W\d_]+\s+){0,4}?)?"
+)
+_APPROVAL = (
+    rf"(?:{_SUBJECT}(?:reads?|looks?|sounds?|seems?|works?|is|are|was|were)\s+"
+    r"(?:(?:really|very|so|all|just|much|way)\s+)?"
+    r"(?:well|good|great|fine|nice|perfect(?:ly)?|better|lovely|clean|right|correct|excellent)"
+    r"(?:\s+(?:now|already|to\s+me|indeed))?"
+    rf"|{_SUBJECT}works(?:\s+now)?"
+    r"|(?:it[’']?s\s+)?(?:already\s+)?(?:shipped|merged|deployed|pushed|released|approved|committed)(?:\s+it)?)"
+)
+NO_TASK = lazy_pattern(
+    rf"(?!.*\?)\W*{_COURTESY}*(?:{_COURTESY}|{_APPROVAL}\s*(?:[.,;!:)\n][\s.,;!:)]*|\Z))*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Courtesies and praise, which ask for nothing: "thanks, the summary reads well", "perfect, shipped"."""
 
 
 def says_more_than(text: str, questions: list[tuple[int, int]]) -> bool:

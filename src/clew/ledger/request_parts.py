@@ -16,11 +16,12 @@ from typing import NamedTuple
 
 from clew.ledger.loop import LoopKind
 from clew.ledger.non_requests import states_only
-from clew.ledger.request_words import LOOKING_VERBS, MAKING_VERBS, VERB, begins_request
+from clew.ledger.request_context import Problem, Statements, has_condition, without_condition
+from clew.ledger.request_words import DETERMINER, LOOKING_VERBS, MAKING_VERBS, VERB, begins_request
 from clew.ledger.stems import stems
 from clew.message import Cite
 from clew.message.patterns import lazy_pattern
-from clew.rules.languages import ENGLISH, guess
+from clew.rules.languages import ENGLISH, guess, is_function_word
 from clew.rules.prefilter import CHUNKS, marks
 from clew.rules.sentences import Sentence, sentences
 from clew.rules.words import words_again
@@ -44,6 +45,9 @@ class RequestPart(NamedTuple):
     """Whether it may ask to look at something, so that reading a file may be all of the work."""
     only_names: bool
     """Whether it only names a thing, and another part or a line above says what to do with it."""
+    is_beside: bool = False
+    """Whether it is a problem or a condition stated beside a request: a report on it says nothing about the
+    request, and it is never left out itself."""
 
     @property
     def kind(self) -> LoopKind:
@@ -84,7 +88,7 @@ def request_parts(text: str, source: Cite, after: int = -1) -> list[RequestPart]
 
 def _may_be_several(text: str) -> bool:
     """Return False if a text has only one sentence, and nothing that joins two requests."""
-    if _ENDS_WITHIN.search(text):
+    if _ENDS_WITHIN.search(text) or has_condition(text):
         return True
     return (not text.isascii() or bool(marks(text) & _JOINT_MARK)) and _JOINT.search(text) is not None
 
@@ -101,25 +105,61 @@ class _PartSpan(NamedTuple):
     start: int
     end: int
     only_names: bool = False
+    is_beside: bool = False
 
 
 def _part(text: str, source: Cite, span: _PartSpan) -> RequestPart:
     words = text[span.start : span.end]
     cite = source._replace(start=source.start + span.start, end=source.start + span.end)
-    return RequestPart(words, cite, stems(words), _LOOKING.match(words) is not None, span.only_names)
+    named = words if span.is_beside else words[slice(*without_condition(words, 0, len(words)))]
+    may_only_look = _LOOKING.match(words) is not None
+    return RequestPart(words, cite, stems(named), may_only_look, span.only_names, span.is_beside)
 
 
 def _spans(text: str, after: int) -> Iterator[_PartSpan]:
-    """Yield the spans of what a text asks for: work, or an answer."""
+    """Yield the spans of what a text asks for, and without ``after`` of what it states beside that."""
+    beside = Statements(text)
     for sentence in sentences(text):
         if sentence.end <= after or text[sentence.start : sentence.end] != sentence.text:
             continue  # the latter is a text that a tool wrote as a JSON string
-        last = sentence.text[-1]
-        if last != ":" and (begins_request(sentence.text) or _PLEASE.match(sentence.text)):
-            if not states_only(sentence.text):
-                yield from _steps(text, sentence)
-        elif last == "?":
-            yield _PartSpan(sentence.start, sentence.end)
+        spans = list(_spans_of_sentence(text, sentence))
+        if after >= 0:
+            yield from spans
+            continue
+        start, problems = beside.add(sentence, asks=bool(spans))
+        yield from map(_stated, problems)
+        yield from (span._replace(start=start) if span.start == sentence.start else span for span in spans)
+    if after < 0:
+        yield from map(_stated, beside.end())
+
+
+def _stated(problem: Problem) -> _PartSpan:
+    return _PartSpan(problem.start, problem.end, is_beside=not problem.is_separate)
+
+
+def _spans_of_sentence(text: str, sentence: Sentence) -> Iterator[_PartSpan]:
+    """Yield the spans of what a sentence asks for: one or more pieces of work, or an answer."""
+    start, end = without_condition(text, sentence.start, sentence.end)
+    if end - start < sentence.end - sentence.start and _asks(text[start:end], any_verb=True):
+        condition = (sentence.start, start) if end == sentence.end else (end, sentence.end)
+        yield _PartSpan(*condition, is_beside=True)
+        yield _PartSpan(sentence.start, sentence.end, only_names=True)
+        return
+    last = sentence.text[-1]
+    if last != ":" and _asks(sentence.text):
+        if not states_only(sentence.text):
+            yield from _steps(text, sentence)
+    elif last == "?":
+        yield _PartSpan(sentence.start, sentence.end)
+
+
+def _asks(text: str, *, any_verb: bool = False) -> bool:
+    """Return True if a text asks for work; with ``any_verb``, not only with a known verb."""
+    if begins_request(text) or _PLEASE.match(text):
+        return True
+    order = _IN_ORDER.match(text)
+    found = _ANY_VERB.match(text, order.end() if order else 0) if order or any_verb else None
+    return found is not None and not is_function_word(found[1].lower())
 
 
 def _steps(text: str, sentence: Sentence) -> Iterator[_PartSpan]:
@@ -159,12 +199,19 @@ _JOINT_MARK = CHUNKS.mark_words(
 
 # One request: how a sentence asks for something.
 _PLEASE = lazy_pattern(
-    r"""(?:(?:also|and|then|finally|next|now|so|ok(?:ay)?)\b[\s,]*)*please\s+(?:also\s+)?
+    r"""(?:(?:also|and|then|finally|next|now|so|ok(?:ay)?|separately|besides|meanwhile)\b[\s,:]*)*please\s+(?:also\s+)?
     (?!(?:do\ not|don|never|note|see|ensure|make\ sure|keep|use|remember|let|confirm|be|read|look|have|give
       |tell)\b)
     [^\W\d_]{3,}\s+\w""",
     re.VERBOSE | re.IGNORECASE,
 )
 """A request with any verb: "please polish the page"; "please note" and "please use" only say how."""
+_IN_ORDER = lazy_pattern(
+    r"(?:and\W+)?(?:then|also|after\ that|afterwards|finally|lastly|next|separately|additionally)\b\W*",
+    re.IGNORECASE,
+)
+"""What comes before one of several requests, so that any verb may follow: "afterwards drop the table"."""
+_ANY_VERB = lazy_pattern(rf"(?!\w*(?:ed|ing|ly|[^s]s)\b)([^\W\d_]{{3,}})\s+{DETERMINER}\s", re.IGNORECASE)
+"""A word that may be a verb, and its object: "drop the"."""
 _LOOKING = lazy_pattern(rf"\W*(?:\w+\W+){{0,3}}?(?:{LOOKING_VERBS})\b", re.IGNORECASE)
 """A request that begins with a verb of looking: "then check the logs"."""

@@ -18,21 +18,24 @@ from clew.rules.words import words_again
 
 MAKING_VERBS = (
     "add|archive|book|build|bump|cancel|clean\\ up|commit|configure|convert|create|delete|deploy|disable"
-    "|document|draft|email|enable|exchange|export|extend|extract|fix|generate|implement|import|install"
-    "|integrate|merge|migrate|move|notify|optimi[sz]e|order|port|publish|push|redesign|refactor|refund"
-    "|release|remove|rename|replace|reset|restore|revert|rewrite|roll\\ back|rotate|schedule|send|set\\ up"
-    "|simplify|speed\\ up|split|tidy|translate|update|upgrade|upload|write"
+    "|document|draft|email|enable|encrypt|exchange|export|expose|extend|extract|fix|generate|get\\ rid\\ of"
+    "|implement|import|install|integrate|introduce|invite|merge|migrate|move|notify|optimi[sz]e|order|ping|port"
+    "|publish|purge|push|rebase|redesign|reduce|refactor|refund|register|release|remind|remove|rename|repair"
+    "|replace|reset|restart|restore|revert|rewrite|roll\\ back|rotate|schedule|send|set\\ up|simplify"
+    "|speed\\ up|split|squash|submit|tidy|translate|unify|update|upgrade|upload|write"
 )
 """Verbs of work that changes something; a report on it names the result."""
 LOOKING_VERBS = (
-    "analy[sz]e|check|compare|describe|explain|find\\ out|inspect|investigate|list|review|summari[sz]e|test"
+    "analy[sz]e|check|compare|describe|estimate|evaluate|explain|figure\\ out|find\\ out|inspect|investigate"
+    "|list|look\\ at|look\\ into|measure|review|summari[sz]e|test"
 )
 """Verbs of work that only looks: reading a file may be all of it."""
 VERB = rf"(?:{MAKING_VERBS}|{LOOKING_VERBS})"
 """A known verb of work."""
 OPENER = (
-    r"(?:(?:also|and|then|finally|lastly|next|now|first(?:ly)?|second(?:ly)?|third(?:ly)?|please|after\ that"
-    r"|afterwards|additionally|ok(?:ay)?|great|thanks|so|just|\d{1,2}[.)])\b[\s,:]*)*"
+    r"(?:(?:also|and|then|finally|lastly|next|now|first(?:ly)?|second(?:ly)?|third(?:ly)?|please|pls"
+    r"|after\ that|afterwards|additionally|separately|besides|meanwhile|in\ the\ meantime|ok(?:ay)?|great"
+    r"|thanks|so|just|\d{1,2}[.)])\b[\s,:]*)*"
 )
 """What may come before a request: "okay, also", "and then", "2.", "finally,"."""
 POLITE = (

@@ -47,7 +47,7 @@ from clew.ledger.replies import is_refusal, is_report
 from clew.ledger.request_parts import request_parts
 from clew.ledger.stems import stems
 from clew.ledger.tool_actions import CHANGING, ActionKind
-from clew.ledger.unfinished import divided, may_be_answered
+from clew.ledger.unfinished import DividedReply, divided, may_be_answered, speaks_of_itself
 from clew.message import Cite
 from clew.rules.pasted import pasted_document
 from clew.rules.speech import ASSISTANT, USER, Utterance
@@ -237,7 +237,7 @@ class Talk:
         more = [
             part
             for part in request_parts(utterance.text, whole, after=after)
-            if not plan.start <= part.source.start - whole.start < plan.end
+            if not part.is_beside and not plan.start <= part.source.start - whole.start < plan.end
         ]
         if len(more) > _MOST_LATER:
             more = [part for part in more if not part.only_names]
@@ -285,7 +285,7 @@ class Talk:
             by_hand = (loop.source for loop in self.ended if loop.closed is Closed.BY_HAND)
             for part in self.compound.left_by(text, self._messages_waiting(), by_hand):
                 self.reply.left.append(self._numbered(*part))
-        self.reply.unfinished = [] if self.reply.left else self._unfinished_by(said.not_done, cite)
+        self.reply.unfinished = [] if self.reply.left else self._unfinished_by(said, cite)
         if said.left and self._asks_to_do(cite):
             self.reply.left += [
                 self._numbered(LoopKind.LEFT, text[start:end], _within(cite, start, end))
@@ -297,16 +297,19 @@ class Talk:
         asked = (loop for loop in self.open.values() if loop.kind is LoopKind.REQUEST)
         return any(is_before(loop, report) and not may_be_answered(loop.text) for loop in asked)
 
-    def _unfinished_by(self, words: str, cite: Cite) -> list[str]:
-        """Return the ids of the requests that these words of a report may call unfinished."""
-        if not words:
+    def _unfinished_by(self, said: DividedReply, cite: Cite) -> list[str]:
+        """Return the ids of the requests that a report may call unfinished, or that it says failed."""
+        if not said.not_done and not said.failed:
             return []
-        is_elsewhere, named = self.put_off.speaks_of_any(words), stems(words)
+        named = stems(f"{said.not_done} {said.failed}")
+        must_name = self.put_off.speaks_of_any(said.not_done)
+        if not said.not_done and not speaks_of_itself(said.failed):
+            must_name, named = True, named - stems(said.done)
         return [
             loop.id
             for loop in self.open.values()
             if loop.kind is LoopKind.REQUEST and is_before(loop, cite) and not may_be_answered(loop.text)
-            if not is_elsewhere or not named.isdisjoint(stems(loop.text))
+            if not must_name or not named.isdisjoint(stems(loop.text))
         ]
 
     def _messages_waiting(self) -> set[str]:

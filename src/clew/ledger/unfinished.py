@@ -9,6 +9,7 @@ code and quotations do not count, and what it says is not done is open work itse
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from clew.ledger.phrases import Foreign
@@ -32,12 +33,14 @@ class DividedReply(NamedTuple):
     not_done: str
     left: tuple[tuple[int, int], ...] = ()
     """The spans of a long reply that say what is not done."""
+    failed: str = ""
+    """The clauses of a short reply that say that something failed; it may be other work."""
 
 
 def divided(reply: str) -> DividedReply:
     """Divide a reply; a short one that says that everything is done has nothing undone."""
     lowered = reply.lower()
-    if not any(map(lowered.__contains__, _SIGNS)) and not _counts(lowered):
+    if not any(map(lowered.__contains__, (*_SIGNS, *_FAILURE_SIGNS))) and not _counts(lowered):
         return DividedReply(reply, "")
     if len(reply) > LONGEST_HOLLOW:
         return _divided_report(reply)
@@ -45,9 +48,38 @@ def divided(reply: str) -> DividedReply:
         return DividedReply(reply, "")
     clauses = _CLAUSES.split(reply)
     undone = [clause for clause in clauses if _is_undone(clause)]
-    if not undone:
-        return DividedReply(reply, "")
-    return DividedReply(" ".join(clause for clause in clauses if clause not in undone), " ".join(undone))
+    failed = _failed_at_the_end(clauses)
+    done = " ".join(clause for clause in clauses if clause not in undone and clause not in failed)
+    return DividedReply(done, " ".join(undone), failed=" ".join(failed))
+
+
+def _failed_at_the_end(clauses: Sequence[str]) -> list[str]:
+    """Return the clauses that say that something failed, unless a later one says that it works now."""
+    failed: list[str] = []
+    for clause in clauses:
+        if says_failed(clause):
+            failed.append(clause)
+        elif _WORKS_NOW.search(clause):
+            failed = []
+    return failed
+
+
+def says_failed(clause: str) -> bool:
+    """Return True if a clause says that something failed, now and finally: "purging failed, so I left it"."""
+    if not any(map(clause.lower().__contains__, _FAILURE_SIGNS)):
+        return False
+    clause = _CODE.sub(" ", clause)
+    found = _FAILED.search(clause)
+    if found is None or clause.rstrip().endswith("?") or _WORKS_NOW.search(clause, found.end()):
+        return False
+    if found["own"]:
+        return True
+    return not _NONE.search(clause, 0, found.start()) and not _ELSEWHERE.search(clause, 0, found.end() + 40)
+
+
+def speaks_of_itself(failed: str) -> bool:
+    """Return True if words about a failure name nothing, and so speak of what was asked: "it failed"."""
+    return _UNNAMED.match(failed) is not None
 
 
 def _divided_report(reply: str) -> DividedReply:
@@ -184,6 +216,39 @@ _FAILS = AnyCasePattern(
 )
 """What says of a clause of a long reply that something failed or stopped; verifying is no part of
 most work."""
+_FAILED = AnyCasePattern(
+    r"""(?P<own>\b(?:i|we)\ (?:could(?:n[’']t|\ not)|can(?:[’']t|not)
+      |(?:was|am|were)(?:n[’']t|\ not)\ able\ to|(?:was|am|were)\ unable\ to
+      |failed\ to|did(?:n[’']t|\ not)\ manage\ to|had\ to\ give\ up)\ (?:yet\ )?
+      (?!(?:verif|test|check|confirm|see|find|tell|view|determine|measure|compare|reproduc|do|help)\w*\b)\w
+      |\b(?:i|we)\ left\ (?:it|that|this|them)\b(?!\ (?:in|at|on|with|to|for|as\ the)\b))
+    | \b(?:failed|fails)\b(?=\W*\Z|\s*[,.;:()—–]|\ -
+      |\s(?:because|since|with|due|on|at|for|after|again|when|and|so|twice|too)\b)
+    | \b(?:was|were|got|is|are)\ (?:rejected|refused|denied|forbidden|not\ (?:possible|permitted|allowed))\b
+    | \bpermission\ denied\b
+    | \b(?:no|lack(?:s|ed|ing)?(?:\ the)?|missing)\ (?:\w+\ )?(?:permissions?|access|credentials?)\b""",
+    re.VERBOSE,
+)
+"""What says that something failed; ``own``: that the model itself did not manage to do it."""
+_CODE = lazy_pattern(r"`[^`\n]*`")
+"""Code in a line: what a program prints is no report."""
+_FAILURE_SIGNS = (
+    *("fail", "could", "can", "able to", "give up", "left", "reject", "refused", "denied", "forbidden"),
+    *("not p", "not a", "permission", "access", "credential"),
+)
+"""Substrings of which each such clause has one, as a prefilter."""
+_WORKS_NOW = AnyCasePattern(
+    r"\b(?:now|fixed|works?|pass(?:es|ed)?|succeeded|solved|resolved|went\ through|no\ longer"
+    r"|after\ a\ retry)\b"
+)
+"""Words of a clause after which an earlier failure is none any more."""
+_UNNAMED = lazy_pattern(
+    r"\W*(?:(?:sorry|unfortunately|no|but|it|this|that|they)\b\W*)*"
+    r"(?:failed|fails|permission|access"
+    r"|(?:was|were|is|are)\ (?:\w+\ )?(?:denied|rejected|refused|forbidden))\b",
+    re.IGNORECASE,
+)
+"""A failure without a name: "it failed", "that was denied"."""
 _LIST_OF_LEFT = AnyCasePattern(
     r"""\A[\W\d_]*(?:(?:what[’']s|what\ is)\ (?:still\ )?(?:left|missing|not\ done)|remaining
     |still\ (?:open|to\ do|missing|failing|remaining)

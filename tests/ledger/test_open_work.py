@@ -1,0 +1,183 @@
+"""What stays open although the model reported on something else, and what no report can close."""
+
+from __future__ import annotations
+
+import pytest
+
+from clew.ledger import LoopKind
+from clew.ledger.answers import answers
+from clew.rules.speech import utterances
+from tests.ledger.sessions import assistant, items, ledger_of, user
+
+NEXT = user("Rename the parser.")
+
+
+def left_open(*messages, without=(NEXT.text,)):
+    return [loop.text for loop in ledger_of(*messages).loops.open if loop.text not in without]
+
+
+@pytest.mark.parametrize(
+    ("asked", "report", "left"),
+    [
+        (
+            "Hi! The calendar feed is truncated after 30 days, two clinics complained.\n\nAnd separately: Mia"
+            " asked about a Slack bot. Please estimate the work, don't start it.",
+            "The feed has all days again: the page size was fixed.",
+            "Slack bot",
+        ),
+        (
+            "The calendar feed is truncated. Please repair it.\n\nBy the way, Mia wants a Slack bot. Please"
+            " estimate the work.",
+            "The calendar feed has all days again.",
+            "Slack bot",
+        ),
+        (
+            "The search page hangs for umlauts. Can you estimate what a bigger index would cost?",
+            "The search page answers again: umlauts are folded.",
+            "bigger index",
+        ),
+        (
+            "Translate the invoice mails.\n\nOne more thing: the unsubscribe link is broken.",
+            "The invoice mails are translated.",
+            "unsubscribe link",
+        ),
+        (
+            "Once you're through with the gateway, remind me to rotate the mail key.",
+            "The gateway is finished: 31 tests pass.",
+            "rotate the mail key",
+        ),
+        ("Drop the old columns once the backfill is merged.", "The backfill is merged.", "old columns"),
+        (
+            "Speed up the gateway. Afterwards hand the runbook to Kim.",
+            "The gateway is twice as fast.",
+            "the runbook",
+        ),
+        (
+            "Publish the package and purge the mirror",
+            "The package is published. Purging the mirror failed: the token has no permission.",
+            "purge the mirror",
+        ),
+        (
+            "Publish the package and purge the mirror",
+            "The package is published, but I couldn't purge the mirror because the token expired.",
+            "purge the mirror",
+        ),
+        ("Purge the mirror.", "Purging failed, no permission, so I left it.", "Purge the mirror"),
+        ("Restart the staging worker.", "That was denied: my role is read-only.", "staging worker"),
+        ("Delete the tmp bucket.", "I wasn't able to delete the bucket.", "tmp bucket"),
+    ],
+)
+def test_what_a_report_does_not_speak_of_or_calls_failed_stays_open(asked, report, left):
+    found = left_open(user(asked), assistant(report), NEXT)
+    assert len(found) == 1
+    assert left in found[0]
+    later = left_open(user(asked), assistant(report), NEXT, assistant("The parser has its new name."))
+    assert later == found
+
+
+@pytest.mark.parametrize(
+    ("asked", "report"),
+    [
+        ("The login fails with a 500. Please find the cause.", "The clock was nine minutes late."),
+        ("The build is red. Fix it.", "The build failed on the missing header; it passes now."),
+        (
+            "Find out why the upload fails and renew the token.",
+            "The upload failed as the token was old; renewed.",
+        ),
+        ("Add a flag.", "The flag is added. Uploads failed before, too."),
+        ("Fix the crash when a user logs out.", "Logging out works again."),
+        ("Run the tests.", "Two tests failed: test_a and test_b."),
+        (
+            "I looked at the importer yesterday. It reads two feeds.\n\nPlease document the retry.",
+            "The importer's retries are documented.",
+        ),
+    ],
+)
+def test_a_report_on_what_was_asked_leaves_nothing_open(asked, report):
+    assert left_open(user(asked), assistant(report), NEXT) == []
+
+
+@pytest.mark.parametrize(
+    "praise",
+    [
+        "perfect, shipped",
+        "thx. the summary reads well",
+        "Looks great!",
+        "nice, merged",
+        "it works now",
+        "Cool. The new header looks much better, thanks",
+    ],
+)
+def test_praise_asks_for_nothing(praise):
+    assert left_open(user("Add a flag."), assistant("The flag is added."), user(praise)) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "looks good, but the footer is off",
+        "the header does not look good",
+        "is it good?",
+        "make sure it looks nice",
+    ],
+)
+def test_praise_with_a_wish_asks_for_it(words):
+    talk = (user("Add a flag."), assistant("The flag is added."), user(words))
+    assert left_open(*talk) == [words]
+
+
+ZONE = "should the nightly job run in UTC or in local time?"
+
+
+def is_answered(question, reply):
+    ((utterance,),) = [utterances(item) for item in items(user(reply))]
+    return answers(question, utterance, frozenset(("night", "job")))
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "let me check with the ops team, I'll get back to you",
+        "I have to ask Dana first. meanwhile clean up the log messages",
+        "not sure yet",
+        "don't know yet, I'll find out",
+        "we need to discuss that with legal",
+        "da muss ich erst nachfragen",
+    ],
+)
+def test_an_answer_that_is_put_off_answers_nothing(reply):
+    assert not is_answered(ZONE, reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I'll ask ops too, but use UTC for now",
+        "let me check with Ana, keep it in UTC until then",
+        "I think local time",
+        "we should check both, UTC first",
+    ],
+)
+def test_an_answer_beside_such_words_counts(reply):
+    assert is_answered(ZONE, reply)
+
+
+TWO = "The notes are ready. Two questions: 1. Which date should they carry? 2. Should I mention the outage?"
+
+
+@pytest.mark.parametrize(
+    ("reply", "left"),
+    [
+        ("the 3rd of May", ["Should I mention the outage?"]),
+        ("May 3rd", ["Should I mention the outage?"]),
+        ("yes", ["Which date should they carry?"]),
+        ("May 3rd, yes", []),
+        ("up to you", []),
+        ("the date is May 3rd. for the outage let me check with security", ["Should I mention the outage?"]),
+        ("let me check with security", ["Which date should they carry?", "Should I mention the outage?"]),
+    ],
+)
+def test_of_two_questions_a_few_words_answer_the_one_that_they_fit(reply, left):
+    ledger = ledger_of(user("Write release notes."), assistant(TWO), user(reply))
+    asked = [loop.text for loop in ledger.loops.open if loop.kind is LoopKind.ASKED]
+    assert [text.removeprefix("1. ").removeprefix("2. ") for text in asked] == left
