@@ -120,6 +120,19 @@ def test_machines_and_tools_set_no_goal():
     assert ledger_of(user(words, origin=Origin.SUMMARY)).goals == ()
 
 
+def test_without_any_other_goal_the_last_text_before_work_starts_is_the_goal():
+    prompt = "<notice kind='job'>\nNightly job: regenerate every thumbnail under media/.\n</notice>"
+    started = (user(prompt, origin=Origin.INJECTED), *did("Bash", {"command": "ls"}, "media"))
+    later_text = user("Another notice with quite enough words inside.", origin=Origin.INJECTED)
+    goal = ledger_of(*started, later_text).goal
+    assert goal is not None
+    assert goal.quote == "Nightly job: regenerate every thumbnail under media/."
+    assert prompt[goal.source.start : goal.source.end] == goal.quote
+    assert ledger_of(*started, FIRST).goal.quote == "Build a parser for the log format, please."
+    summary = user("A summary of what was said in an earlier session.", origin=Origin.SUMMARY)
+    assert ledger_of(summary, *started[1:]).goal is None
+
+
 def test_a_long_request_is_quoted_to_a_paragraphs_end():
     text = "\n\n".join(["A paragraph of the request. " * 20] * 9)
     (goal,) = ledger_of(user(text)).goals

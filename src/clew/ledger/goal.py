@@ -15,7 +15,7 @@ from enum import StrEnum
 from clew.ledger.exchange import Reading
 from clew.ledger.non_requests import LONGEST_QUOTE, asks_for_nothing, asks_nothing_new, is_command
 from clew.ledger.phrases import Phrases
-from clew.message import Cite, Trust
+from clew.message import Cite, Item, Origin, Role, Text, Trust
 from clew.message.patterns import lazy_pattern
 from clew.rules.speech import ASSISTANT, PLAN, USER, Utterance
 
@@ -67,6 +67,11 @@ class Goals:
     """The model reported the work done and made no call since."""
     cleared: bool = False
     """The user cleared the conversation: the next request sets the goal."""
+    prompt: Goal | None = None
+    """What a harness said in the user's role before the first call; the goal of a session without
+    another one."""
+    begun: bool = False
+    """The model has made a call."""
 
     @property
     def all(self) -> tuple[Goal, ...]:
@@ -76,12 +81,14 @@ class Goals:
     @property
     def current(self) -> Goal | None:
         """Return the current goal."""
-        return self.goals[-1] if self.goals else None
+        return self.goals[-1] if self.goals else self.prompt
 
     def add(self, reading: Reading) -> None:
         """Read a message."""
         if reading.calls:
-            self.reported_done = False
+            self.reported_done, self.begun = False, True
+        if not self.begun and not self.goals:
+            self._see_prompt(reading.item)
         for utterance in reading.said:
             self.cleared |= utterance.speaker is USER and _CLEARS.match(utterance.text) is not None
             if utterance.speaker is ASSISTANT:
@@ -90,6 +97,21 @@ class Goals:
                 self._go_back()
             elif (kind := self._kind(utterance)) is not None:
                 self._set_goal(kind, utterance)
+
+    def _see_prompt(self, item: Item) -> None:
+        """Keep a text of a harness in the user's role that says something; the last before work starts."""
+        message = item.message
+        if message.role is not Role.USER or message.origin is not Origin.INJECTED or any(message.results):
+            return
+        for number, part in enumerate(message.parts):
+            if not isinstance(part, Text):
+                continue
+            words = _WITHOUT_TAG.sub("", part.text)
+            if len(_content_words(words)) >= _NEW_TASK_WORDS:
+                start = part.text.find(words)
+                first, last = _quoted(words)
+                place = Cite(item.id, number, start + first, start + last)
+                self.prompt = Goal("g0", GoalKind.FIRST, words[first:last], place, part.trust)
 
     def _kind(self, utterance: Utterance) -> GoalKind | None:
         """Return how a text sets the goal; None if it does not."""
@@ -179,6 +201,8 @@ def _quoted(text: str) -> tuple[int, int]:
 
 # What the patterns recognise ------------------------------------------------------------------------------
 
+_WITHOUT_TAG = lazy_pattern(r"\A\s*<[^<>\n]*>|</[^<>\n]*>\s*\Z")
+"""The tags around a text of a harness."""
 _FIRST_WORD = lazy_pattern(r"\W*(\w+)")
 """The first word of a text."""
 _FIRST_SENTENCE = lazy_pattern(r"[^.!?\n,;:]{2,60}[.!]+\s+(?=\S)|[^.!?\n]{2,60}\n+")

@@ -279,4 +279,9 @@ def tasks(text: str) -> Iterator[tuple[int, int]]:
 
 def is_briefing(text: str) -> bool:
     """Return True if a long text assigns the agent its role and task."""
-    return len(text) >= LONG and bool(_TO_THE_AGENT.search(text[:_ADDRESS_WITHIN]))
+    return len(text) >= LONG and assigns_role(text)
+
+
+def assigns_role(text: str) -> bool:
+    """Return True if a text tells the agent near its beginning who it is, or what its task is."""
+    return _TO_THE_AGENT.search(text[:_ADDRESS_WITHIN]) is not None

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from clew.message import Json, JsonObject, Message, Origin, Part, Role, Text, ToolResult, Trust
 from clew.providers.anthropic.codec import parse_content
+from clew.rules.pasted import assigns_role
 from clew.transcripts.fields import mapping, objects, string
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, relabel
 from clew.transcripts.messages import user_message as labelled_message
@@ -39,6 +40,17 @@ _MACHINE_TEXT = re.compile(
     r"|local-command-\w+|bash-\w+)\b"
     r'|\{"task_id":")'
 )
+_TASK_OF_LEAD = re.compile(
+    r'\s*<teammate-message teammate_id="team-lead"[^<>]*>\s*(?![\s{])(?P<words>.*?)\s*</teammate-message>',
+    re.DOTALL,
+)
+"""The message of a team lead to an agent, which has no other user: these words are its task. Only the first
+message of a text counts, because a message of another agent may imitate a second one; JSON is a notice."""
+_WRAPPED = re.compile(r"\s*<([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>\s*(?P<words>[^\s<{\[].*?)\s*</\1>\s*", re.DOTALL)
+_TAG_OF_TASK = re.compile(
+    r"task|request|prompt|instruction|assignment|briefing|mission|order(?![a-z])", re.IGNORECASE
+)
+"""A tag around a whole message that holds a task, whatever harness writes it: "<agent-task>"."""
 _SUMMARY_TEXT = "This session is being continued from a previous conversation"
 _ARGUMENTS, _ARGUMENTS_END = "<command-args>", "</command-args>"
 _NAME, _NAME_END = "<command-name>", "</command-name>"
@@ -109,6 +121,11 @@ def _pieces(part: Part) -> Iterator[Part]:
 
 def _cuts(text: str) -> Iterator[tuple[str, Trust]]:
     """Yield the pieces of a user message with their trust: written by the person, inserted by the tool."""
+    if task := _TASK_OF_LEAD.match(text) or _wrapped_task(text):
+        yield text[: task.start("words")], MACHINE_TRUST
+        yield task["words"], Trust.USER
+        yield text[task.end("words") :], MACHINE_TRUST
+        return
     if _MACHINE_TEXT.match(text):
         yield text, MACHINE_TRUST
         return
@@ -129,6 +146,14 @@ def _cuts(text: str) -> Iterator[tuple[str, Trust]]:
         cuts[-1] = (cuts[-1][0], len(text), MACHINE_TRUST)
     for start, stop, trust in cuts:
         yield text[start:stop], trust
+
+
+def _wrapped_task(text: str) -> re.Match[str] | None:
+    """Return the match of a message that is a task in a tag of an unknown harness; only its words count."""
+    wrapped = _WRAPPED.fullmatch(text)
+    if wrapped is None or wrapped[1].lower() in _MACHINE_TAGS:
+        return None
+    return wrapped if _TAG_OF_TASK.search(wrapped[1]) or assigns_role(wrapped["words"]) else None
 
 
 def _command_cuts(text: str) -> Iterator[tuple[str, Trust]]:
