@@ -18,6 +18,7 @@ from clew.compaction.verify.assertions import (
     is_found,
     negated_word,
     support,
+    unmentioned_action,
 )
 from clew.compaction.verify.wording import Wording, begins_word
 from clew.ledger.kinds import ValueKind
@@ -109,6 +110,8 @@ def test_scripts_without_spaces_are_compared_by_pairs_of_signs():
         ("the tests passed", "2 tests failed", ("passed", "failed")),
         ("the tests failed", "2 tests failed", None),
         ("tests passed", "2 failed, 3 passed", None),
+        ("the tests passed", "the tests: 12 ok, 0 failed", None),
+        ("the tests passed", "12 ok, failures: 0", None),
         ("you can push", "you can't push", ("can", "can't")),
         ("it must be signed", "it must not be signed", ("must", "must not")),
         ("it must be signed", "it must be signed, it must not be old", None),
@@ -154,3 +157,16 @@ def test_a_path_that_is_named_once_is_found_as_one_of_many(path: str, text: str)
 def test_a_name_begins_a_word(name: str, text: str):
     by_pattern = re.search(rf"(?<![^\W_]){name}", text) is not None
     assert begins_word(name, text) == by_pattern
+
+
+@pytest.mark.parametrize(
+    "done", ["wipe", "wiped", "merging", "merged", "purged", "erased", "deleted", "forced", "sharing"]
+)
+def test_an_action_that_is_hard_to_undo_is_recognised_in_every_form(done: str):
+    assert unmentioned_action(f"the branch is to be {done}", "we looked at the branch")
+    assert not unmentioned_action(f"the branch is to be {done}", f"please have it {done} today")
+
+
+def test_text_between_two_short_quotations_is_no_quotation():
+    quoted = 'The key "tax" was renamed, now called "vat".'
+    assert ValueKind.QUOTED not in {asserted.kind for asserted in assertions(quoted)}

@@ -161,3 +161,12 @@ def test_the_files_in_a_folder_go_where_the_folder_goes():
     assert moved["/r/new/b.cs"] == (Action.CREATED, "")
     gone = ledger_of(*made, ran("rm -rf /r/old")).artifacts.files
     assert [(one.name, one.exists) for one in gone] == [("/r/old/a.cs", False), ("/r/old/b.cs", False)]
+
+
+def test_a_relative_path_below_a_dot_folder_is_the_same_file_as_its_full_path():
+    ledger = ledger_of(
+        did("Read", {"file_path": "/r/.github/workflows/ci.yml"}, "x"),
+        did("Edit", {"file_path": ".github/workflows/ci.yml"}, "updated"),
+        did("Edit", {"file_path": "../r/.github/workflows/ci.yml"}, "updated"),
+    )
+    assert list(state(ledger)) == ["/r/.github/workflows/ci.yml", "../r/.github/workflows/ci.yml"]

@@ -126,9 +126,21 @@ def test_checkpoints_come_back_from_the_log_as_they_were(session: Session) -> No
     assert checkpoint_to_json(back) == checkpoint_to_json(taken)
 
 
-def test_a_damaged_checkpoint_is_said_to_be_damaged() -> None:
-    with pytest.raises(StoreDamaged):
-        checkpoint_from_json({"name": "k1"}, TIME)
+@pytest.mark.parametrize("goal", [[], ["make it work", "m3"], 7])
+def test_a_damaged_checkpoint_is_said_to_be_damaged(goal: object) -> None:
+    whole = {
+        "name": "k1",
+        "why": "",
+        "since": 0,
+        "upto": 1,
+        "changed": [],
+        "evidence": [],
+        "open": [],
+        "next": None,
+    }
+    for body in ({"name": "k1"}, whole | {"goal": goal}):
+        with pytest.raises(StoreDamaged):
+            checkpoint_from_json(body, TIME)
 
 
 def test_people_read_a_line_for_each_point() -> None:

@@ -24,6 +24,8 @@ def ledger_of(*texts: str) -> Ledger:
         ("Talk me through it, don't write any code.", "ok do it"),
         ("Don't make any changes, just the analysis.", "Great plan. Please implement it."),
         ("Do not push yet.", "Now go ahead and push it."),
+        ("Don't start deleting the backups yet.", "Go ahead and delete them."),
+        ("Don't change the dropdown yet.", "ok, go ahead"),
         ("tell me your thoughts without implementing any code changes", "Let's get started."),
         ("Don't take any action yet.", "approved"),
     ],
@@ -41,6 +43,8 @@ def test_what_is_for_the_time_being_ends_at_the_go_ahead(rule, words):
     [
         ("Never modify files under legacy/.", "go ahead and implement it"),
         ("Do not push yet.", "go ahead and implement the parser"),
+        ("Don't start deleting the backups yet.", "ok, go ahead"),
+        ("Don't start merging to main yet.", "ok, go ahead"),
         ("Don't write any code yet.", "Should I go ahead?"),
         ("Don't write any code yet.", "Don't go ahead with the second option."),
         ("Don't write any code yet.", "What happens before you proceed?"),

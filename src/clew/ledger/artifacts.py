@@ -259,7 +259,7 @@ def _last(path: str) -> str:
 def _is_tail(tail: str, path: str) -> bool:
     """Return True if a relative path of several components is the end of a full path."""
     relative, full = tail.replace("\\", "/"), path.replace("\\", "/")
-    return "/" in relative and relative[0] not in "/~." and full.endswith("/" + relative)
+    return "/" in relative and not relative.startswith(("/", "~", "../")) and full.endswith("/" + relative)
 
 
 # What the patterns recognise ---------------------------------------------------------------------------

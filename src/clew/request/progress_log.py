@@ -122,7 +122,7 @@ def checkpoint_from_json(body: Mapping[str, Any], time: str) -> Checkpoint:
             open=_points_from_json(body["open"]),
             next=_point_from_json(body["next"]),
         )
-    except (KeyError, TypeError, ValueError) as cause:
+    except (LookupError, TypeError, ValueError) as cause:
         raise StoreDamaged(f"cannot read a checkpoint ({cause!r})") from cause
 
 

@@ -272,12 +272,14 @@ _LIMITS_TO = lazy_pattern(
     r"\b(?:work|focus|stay)\s+(?:on|in)\b.{0,40}\b(?:only|exclusively)\b", re.IGNORECASE
 )
 """A limit to a part of the work, which the go-ahead for that part does not end."""
-_ACTS = tuple(
-    """
-    push commit merge deploy delete remove release publish install force drop revert reset overwrite
-    """.split()  # noqa: SIM905  # as a literal it takes a line for each word
+_ACT = lazy_pattern(
+    r"""
+    \b(push|commit|merg|deploy|delet|remov|releas|publish|install|forc|drop|revert|reset|overwrit)
+    [pt]?(?:e|e?s|e?d|ing|en|ments?|ions?|als?|ations?)?\b              # "deleting", "dropped", "deployment"
+    """,
+    re.VERBOSE | re.IGNORECASE,
 )
-"""Acts that a plain "go ahead" does not permit: they must be named."""
+"""Acts that a plain "go ahead" does not permit: they must be named, in any form."""
 _GO_AHEAD = AnyCasePattern(
     r"""
       (?:\A|[.!,;:\n]\s*                                       # the start of a clause, or after an agreement:
@@ -338,9 +340,13 @@ def go_ahead(text: str) -> str:
     return text[slice(*match.span())].strip(" .,;:!\n") or text.strip()
 
 
+def _acts(text: str) -> set[str]:
+    return {match[1].lower() for match in _ACT.finditer(text)}
+
+
 def ends_provisional(rule: Rule, text: str) -> bool:
     """Return True if a go-ahead covers what a provisional rule forbids."""
-    named = [act for act in _ACTS if re.search(rf"\b{act}", rule.quote, re.IGNORECASE)]
+    named = _acts(rule.quote)
     if named:
-        return any(re.search(rf"\b{act}", text, re.IGNORECASE) for act in named)
+        return not named.isdisjoint(_acts(text))
     return _WORK.search(rule.quote) is not None or _FOR_NOW.search(rule.quote) is not None

@@ -56,8 +56,11 @@ _LISTED = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]", re.MULTILINE)
 """The number of a list item, which asserts nothing."""
 _COUNTED = re.compile(r"^\d.*\s\w{4,}$")
 """``12 tests``: the counted thing may be called otherwise in the source, so only the number is checked."""
-_LONG_QUOTE = re.compile(r"[\"“„«]([^\"“”„«»]{5,2000})[\"”»]")
-"""A quotation of several words, which must occur as it is."""
+_LONG_QUOTE = re.compile(
+    r"(?:(?<!\w)\"(?=\S)([^\"]{5,2000}?)(?<=\S)\"(?!\w)|[“„«]([^“”„«»]{5,2000})[”»])|\"[^\"]{0,4}\""
+)
+"""A quotation of several words, which must occur as it is. Short ones match too, so that what is between
+two of them is not taken for a quotation."""
 _NAME = re.compile(r"(?<=[^\W\d_.!?:…] |[,;] |.[(\"'`])[^\W\d_]{2,}")
 """A word within a sentence, which is a name if it is capitalised."""
 _NOT_NAMES = frozenset(["it", "the", "this", "that", "user", "assistant"])
@@ -78,7 +81,8 @@ def _values(text: str) -> Iterator[Assertion]:
     for known, _ in with_punctuation(text, spoken=True):
         if not _COUNTED.search(known.value):
             yield Assertion(known.kind, known.value)
-    yield from (Assertion(ValueKind.QUOTED, quoted) for quoted in _LONG_QUOTE.findall(text))
+    quotations = (straight or curly for straight, curly in _LONG_QUOTE.findall(text))
+    yield from (Assertion(ValueKind.QUOTED, quotation) for quotation in quotations if quotation)
 
 
 def _numbers(text: str) -> Iterator[Assertion]:
@@ -200,7 +204,7 @@ SELF_REFERENCES = frozenset(("next", "step", "todo", "task", "still", "open", "r
 DONE_TO_FILES = frozenset(("read", "wrote", "writt", "creat", "chang", "edit", "edite", "modif", "updat"))
 """Stems that say what was done to a file; tools use other words for the same."""
 _ACTS = tuple(
-    tuple(group.split())
+    tuple(stem.rstrip("e") for stem in group.split())
     for group in (
         "delet remov drop wipe erase destr purge rm trunc unlin reset rever disca unins",
         "clean",
@@ -213,7 +217,8 @@ _ACTS = tuple(
         "curl wget downl fetch",
     )
 )
-"""Stems of actions that are hard to undo; those of one row are equivalent."""
+"""Stems of actions that are hard to undo, without the "e" that "wiping" lacks; those of one row are
+equivalent."""
 _RUN = re.compile(r"[^\W\d_]{2,}")
 _ENDING = re.compile(r"(?<=\w{3})(\w?)(?:(?<=(\w))\2)?(?:ed|ing|e?s)$")
 """English endings, with a doubled letter before them: dropped, pushing."""
@@ -246,7 +251,7 @@ def things(text: str) -> list[str]:
 
 def unmentioned_action(text: str, plain_source: str) -> str:
     """Return an action that is hard to undo and that the source never mentions; "" if there is none."""
-    texts = set(things(text))
+    texts = {stem.rstrip("e") for stem in things(text)}
     for group in _ACTS:
         act = next((stem for stem in group if stem in texts), "")
         if act and not any(begins_word(stem, plain_source) for stem in group):
@@ -321,12 +326,16 @@ _OPPOSITES = (
     ("included", "excluded"),
 )
 """English only: an opposite in another language is not noticed."""
+_NO_FAILURES = re.compile(
+    r"\b(?:0|no|zero)\s+(?:\w+\s+)?fail(?:ed|ing|ures?)\b|\bfail(?:ed|ures?)\s?[:=]\s?0\b"
+)
+"""A count of no failures, which denies nothing: "12 ok, 0 failed"."""
 _OPPOSITES_BOTH_WAYS = tuple(ordered for pair in _OPPOSITES for ordered in (pair, pair[::-1]))
 
 
 def negated_word(text: str, plain_source: str) -> tuple[str, str] | None:
     """Return a word of a text and its opposite, if the source has only the opposite; else None."""
-    words = plain(text)
+    words, plain_source = plain(text), _NO_FAILURES.sub(" ", plain_source)
     for word, opposite in _OPPOSITES_BOTH_WAYS:
         if (
             word in words
