@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from clew.session import Session
 
 
-LOOPBACK = "127.0.0.1"
+OWN_HOSTS = ("127.0.0.1", "::1", "localhost")
+"""Addresses that other computers cannot reach."""
 REDIRECT = (
     '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>clew</title>\n'
     '<meta http-equiv="refresh" content="0; url={address}"><a href="{address}">Go on to clew</a>\n'
@@ -207,7 +208,7 @@ def run_serve(args: argparse.Namespace, term: Terminal) -> int:
         from clew.cli.service import run as run_service
 
         return run_service(args, term)
-    if args.host not in (LOOPBACK, "::1"):
+    if args.host not in OWN_HOSTS:
         term.note(f"⚠ {args.host} can be reached from other computers, and the connection is not encrypted")
     with own_pool(args) as pool, _with_others(pool, args, {}):
         serve(pool, args, term)

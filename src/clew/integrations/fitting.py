@@ -68,8 +68,10 @@ class Fitting:
             counter = counter_for(options.get("model") or "unknown")
             options["fixed_tokens"] = sum(counter.count_text(str(item)) for item in fixed)
             result = self.compactor.fit(*given, **options)
-            originals = result.originals.items()
-            self.record([message for name, message in originals if name.startswith("m")], key or "")
+        if result is not None and self.session is not None:
+            with self.reporting("did not log the messages"):
+                originals = result.originals.items()
+                self.record([message for name, message in originals if name.startswith("m")], key or "")
         return result
 
     def to_send(self, result: CompactResult) -> list[Any]:
@@ -94,20 +96,20 @@ class Fitting:
         return await asyncio.to_thread(self.fit, messages, key, fixed=fixed, **options)
 
     @contextmanager
-    def reporting(self) -> Iterator[None]:
+    def reporting(self, effect: str = "left the messages as they are") -> Iterator[None]:
         """Report an error instead of raising it: clew runs inside another program and never breaks it."""
         try:
             yield
         except Exception as error:  # noqa: BLE001  # any error
-            self.report(error)
+            self.report(error, effect)
 
-    def report(self, error: Exception) -> None:
-        """Count an error, and log the first of its type."""
+    def report(self, error: Exception, effect: str = "left the messages as they are") -> None:
+        """Count an error, and log the first of its type with what clew did instead."""
         self.errors += 1
         text = f"{type(error).__name__}: {error}"
         if type(error).__name__ not in self._reported:
             self._reported.add(type(error).__name__)
-            log.warning("clew left the messages as they are: %s", text)
+            log.warning("clew %s: %s", effect, text)
 
     def state(self, key: str = "") -> JsonObject | None:
         """Return the state that another process needs to continue a conversation, as JSON."""
@@ -132,6 +134,9 @@ class Fitting:
         session = self.session_of(key)
         if session is None:
             return
-        known = self._logged.setdefault(key, len(session.ledger))
+        # A session may hold the beginning of a conversation from an earlier process. One session for several
+        # conversations holds none of those that come after the first.
+        is_own = callable(self.session) or not self._logged
+        known = self._logged.setdefault(key, len(session.ledger) if is_own else 0)
         session.add(*map(without_natives, messages[known:]))
         self._logged[key] = max(known, len(messages))

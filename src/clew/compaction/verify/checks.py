@@ -1,4 +1,4 @@
-"""``CHECKS``, the ten named checks; ``verify``, which runs them; and their report as text for people.
+"""``CHECKS``, the named checks; ``verify``, which runs them; and their report as text for people.
 
 A check is a function from the plan and its task to findings (what is wrong) and losses (what leaves the
 view).
