@@ -1,4 +1,4 @@
-"""What all integrations share: messages are fitted, logged if asked to, and no error reaches the framework."""
+"""What all integrations share: they fit messages, log them if asked to, and let no error out."""
 
 from __future__ import annotations
 

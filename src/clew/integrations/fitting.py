@@ -68,9 +68,8 @@ class Fitting:
             counter = counter_for(options.get("model") or "unknown")
             options["fixed_tokens"] = sum(counter.count_text(str(item)) for item in fixed)
             result = self.compactor.fit(*given, **options)
-        if result is not None and self.session is not None:
+            originals = result.originals.items()
             with self.reporting("did not log the messages"):
-                originals = result.originals.items()
                 self.record([message for name, message in originals if name.startswith("m")], key or "")
         return result
 
