@@ -711,6 +711,35 @@ def test_a_run_that_leaves_a_test_out_does_not_close_it(command):
     assert failing(first, ran(command, "12 passed in 0.1s")) == ["tests/test_a.py::test_x"]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pytest api -k other",
+        "pytest api -q -k 'limit and not quota'",
+        "pytest api/test_quota.py -k limit",
+        "python -m pytest api -m fast",
+        "pytest api/test_quota.py::test_limit",
+        "pytest api -q",
+    ],
+)
+def test_a_run_that_chose_among_the_tests_closes_only_those_that_it_names(command):
+    names = ("api/test_quota.py::test_quota", "api/test_quota.py::test_limit")
+    out = "".join(f"FAILED {name} - no\n" for name in names)
+    first = ran("pytest api", f"{out}2 failed in 0.1s", code=1)
+    chose = ran(command, "1 passed, 7 deselected in 0.1s")
+    assert names[0] in failing(first, chose)
+    listed = ran(f"{command} -v", f"{names[0]} PASSED\n{names[1]} PASSED\n2 passed, 6 deselected in 0.1s")
+    assert failing(first, listed) == []
+
+
+def test_a_filter_that_is_a_name_closes_the_tests_of_this_name():
+    first = ran("go test ./...", BROKEN, code=1)
+    assert failing(first, ran("go test ./... -run TestA", "ok  \tp\t0.1s\n")) == ["TestB"]
+    assert failing(first, ran("go test ./... -run='^TestB$'", "ok  \tp\t0.1s\n")) == ["TestA"]
+    slow = ran("pytest -m slow", "FAILED a.py::test_x - no\n1 failed, 3 deselected in 0.1s", code=1)
+    assert failing(slow, ran("pytest -q -m slow", "1 passed, 3 deselected in 0.1s")) == []
+
+
 def test_a_passed_test_says_what_closed_it():
     ledger = ledger_of(ran("go test ./...", BROKEN, code=1), ran("go test ./...", "ok  \tp\t0.1s\n"))
     assert ledger.loops.closed[0] == Loop(

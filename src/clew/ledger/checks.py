@@ -209,11 +209,12 @@ class FailingTests:
 
     def _may_pass(self, run: Run) -> list[str]:
         """Return the open tests that a run may show to pass: usually a few of many."""
-        if not run.failed and not run.selects:
+        chosen_by = run.selects | run.filters - {""}
+        if not run.failed and not chosen_by:
             return list(self.open)
         covered = (run.passed & self.open.keys()) | self._by_word.get(run.command, set())
         if not run.failed:
-            for chosen in run.selects:
+            for chosen in chosen_by:
                 covered |= self._by_word.get(chosen, set()) | self._named_like(chosen.strip("./"))
         return [name for name in self.open if name in covered] if covered else []
 
@@ -246,7 +247,7 @@ class FailingTests:
             self._forget(test.name, before)
         place = answered._replace(start=test.start, end=test.end)
         loop = replace(before.loop, source=place) if before else self._new(test, place)
-        self._put(test.name, Failing(loop, run.runner, run.command, tuple(sorted(run.selects))))
+        self._put(test.name, Failing(loop, run.runner, run.command, tuple(sorted(run.selects | run.filters))))
 
     def _put(self, name: str, failing: Failing) -> None:
         self.open[name] = failing

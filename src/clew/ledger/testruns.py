@@ -46,14 +46,23 @@ class Run:
     """The tests, files or folders named on the command line; empty for all of them."""
     leaves_out: frozenset[str] = frozenset()
     """Those that it named to be excluded."""
+    filters: frozenset[str] = frozenset()
+    """Expressions that choose among the selected tests: "one" in "pytest tests -k one"."""
 
     def covers(self, name: str, selected: frozenset[str]) -> bool:
-        """Return True if this run included a test that ran before with these selections."""
+        """Return True if this run included a test that ran before with these selections and filters."""
         if any(out in name or name in out for out in self.leaves_out):
             return False
-        if not self.selects or self.selects >= selected > frozenset():
+        if not self.filters <= selected and not all(_is_named(text, name) for text in self.filters):
+            return False
+        if not self.selects or self.selects >= selected - self.filters > frozenset():
             return True
         return any(chosen.strip("./") and chosen.strip("./") in name for chosen in self.selects)
+
+
+def _is_named(expression: str, name: str) -> bool:
+    """Return True if a filter that is a name, and no expression, chooses a test by its name."""
+    return _PLAIN.fullmatch(expression) is not None and expression in name
 
 
 def run_of(command: str, output: str) -> Run | None:
@@ -92,14 +101,17 @@ def _run(ran: _Ran, output: str) -> Run | None:
             continue  # the command names its runner, so other formats are not tried
         if runner.sign in text and runner.summary.search(text):
             failed, passed = _results(runner, text, shift)
-            return Run(runner.name, failed, passed, ran.line, ran.selects, ran.leaves_out)
+            filters = ran.filters
+            if not filters and _LEFT_OUT.search(text, max(0, len(text) - _LAST_LINES)):
+                filters = frozenset(("",))  # a setting of the runner chooses, it is not known how
+            return Run(runner.name, failed, passed, ran.line, ran.selects, ran.leaves_out, filters)
     return None
 
 
 def selected_by(command: str) -> frozenset[str]:
     """Return what a command line selects to be tested; empty for everything."""
     ran = _selection(command)
-    return ran.selects if ran else frozenset()
+    return ran.selects | ran.filters if ran else frozenset()
 
 
 def only_shows(words: Sequence[str]) -> bool:
@@ -156,6 +168,7 @@ class _Ran(NamedTuple):
     line: str
     selects: frozenset[str]
     leaves_out: frozenset[str] = frozenset()
+    filters: frozenset[str] = frozenset()
 
 
 def _selection(command: str) -> _Ran | None:
@@ -178,9 +191,22 @@ def _ran(line: str, words: Sequence[str], folder: set[str]) -> _Ran:
     """Return which tests a command selects: ``pytest a.py --ignore b.py`` selects a.py, leaves out b.py."""
     left_out = {word.partition("=")[2] for word in words if word.startswith(_LEAVING_OUT) and "=" in word}
     left_out |= {word for option, word in pairwise(words) if option in _LEAVING_OUT}
+    filters = set(_filters_of(words))
     by_task = words[0] in _TASK_RUNNERS
-    chosen = {word for word in words if word not in left_out and _selects(word, by_task)} - _EVERYTHING
-    return _Ran(line, frozenset(chosen or folder), frozenset(word.strip("./") for word in left_out))
+    unread = left_out | filters
+    chosen = {word for word in words if word not in unread and _selects(word, by_task)} - _EVERYTHING
+    out = frozenset(word.strip("./") for word in left_out)
+    return _Ran(line, frozenset(chosen or folder), out, frozenset(text.strip("^$") for text in filters))
+
+
+def _filters_of(words: Sequence[str]) -> Iterator[str]:
+    """Yield the expressions that choose among tests: ``pytest -k one`` has "one"."""
+    is_marker = False  # "-m" names a marker for pytest and, before that, a module for Python
+    for option, word in pairwise((*words, "")):
+        name, is_joined, value = option.partition("=")
+        if name in _FILTERING or (name == "-m" and is_marker):
+            yield value if is_joined else word
+        is_marker = is_marker or "pytest" in option
 
 
 def _selects(word: str, by_task: bool) -> bool:
@@ -225,5 +251,15 @@ _NAMED_RUNNER = lazy_pattern(r"\b(?:pytest|py\.test|unittest|vitest|jest|mocha|(
 """A runner that a command names: "go" in "go test ./..."."""
 _RUNNER_OF = {"py.test": "pytest"}
 """Runners that have another name on the command line."""
+_FILTERING = frozenset(
+    ("-k", "-t", "-g", "-run", "--run", "--grep", "--filter", "--testNamePattern", "--test-name-pattern")
+)
+"""Options that choose among the tests by an expression."""
+_PLAIN = lazy_pattern(r"[\w./:\[\]-]+")
+"""A filter that is a name: "test_one", not "one and not two"."""
+_LEFT_OUT = lazy_pattern(r"\b[1-9]\d* (?:deselected|filtered out)\b")
+"""What runners say if they did not run all of the tests that were selected."""
+_LAST_LINES = 400
+"""Characters at the end of an output where the runner counts; chosen by hand."""
 _LEAVING_OUT = ("--ignore", "--deselect", "--exclude", "--ignore-glob", "--skip", "--testPathIgnorePatterns")
 """Options that exclude tests."""
