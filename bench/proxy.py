@@ -34,8 +34,7 @@ from urllib.parse import urlsplit
 import clew
 from clew.message import Role
 from clew.providers import wire_named
-from clew.proxy.reaction import Reaction
-from clew.proxy.reactor import Compactions
+from clew.proxy.reactor import Compactions, Reaction
 from clew.proxy.relay import HttpRequest, Upstream
 from clew.proxy.server import Proxy, Routes
 from clew.proxy.stats import Stats

@@ -17,8 +17,7 @@ from clew.providers import wire_named
 from clew.providers.model import Ask, Reply
 from clew.proxy import in_flight
 from clew.proxy.in_flight import InFlight
-from clew.proxy.reaction import Reaction
-from clew.proxy.reactor import Compactions
+from clew.proxy.reactor import Compactions, Reaction
 from clew.proxy.relay import HttpRequest, Upstream
 from clew.proxy.sealed import SealedDigest, sealed_item
 from clew.proxy.server import Proxy, Routes

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clew.proxy.reaction import Reaction
-from clew.proxy.reactor import Compactions
+from clew.proxy.reactor import Compactions, Reaction
 from clew.proxy.relay import HttpRequest, Upstream, UpstreamConnections, UpstreamFailed, read_body
 from clew.proxy.server import Proxy, Routes
 from clew.proxy.stats import Stats

@@ -38,7 +38,7 @@ from clew.providers.server_side import SERVER_SIDES
 from clew.providers.shapes import as_object
 from clew.proxy.conversations import Conversations
 from clew.proxy.digests import DigestWriter, WrittenDigest, complete_summary
-from clew.proxy.reaction import HttpAnswer, Reaction
+from clew.proxy.reactor import HttpAnswer, Reaction
 from clew.proxy.requests import LIST_KEYS, CompactionRequest, RequestKind
 from clew.proxy.sealed import open_digests, sealed_item
 from clew.proxy.stats import Stats

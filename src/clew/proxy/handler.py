@@ -16,7 +16,7 @@ from http.client import HTTPException, HTTPResponse
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
 
-from clew.proxy.reaction import PASS, Reaction
+from clew.proxy.reactor import PASS, Reaction
 from clew.proxy.relay import (
     Headers,
     HttpRequest,

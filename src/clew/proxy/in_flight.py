@@ -31,7 +31,7 @@ from clew.providers import wire_named
 from clew.providers.failures import error_for_response
 from clew.proxy.answers import thread_refusal
 from clew.proxy.conversations import entry_hash
-from clew.proxy.reaction import Reaction
+from clew.proxy.reactor import Reaction
 from clew.proxy.relay import HttpRequest
 from clew.proxy.requests import LIST_KEYS, STORED, conversation_key, session_id
 from clew.proxy.stats import Stats

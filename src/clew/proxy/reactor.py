@@ -1,12 +1,15 @@
-"""What clew does with a request: answer a compaction, open sealed digests, compact in flight, or nothing."""
+"""Decide what clew does with a request: answer a compaction, open sealed digests, compact, or nothing.
+
+``handler.py`` carries the ``Reaction`` out.
+"""
 
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
-from clew.proxy.reaction import PASS, Reaction
 from clew.proxy.relay import HttpRequest
 from clew.proxy.requests import (
     STORED,
@@ -26,6 +29,45 @@ if TYPE_CHECKING:
     from clew.proxy.digests import DigestWriter
     from clew.proxy.follow import Follower
     from clew.proxy.in_flight import InFlight
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """A whole HTTP response."""
+
+    status: int
+    body: bytes
+    kind: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What clew makes of a request: an answer, another body to send, or neither."""
+
+    status: int = 0
+    """The status of clew's own answer; 0 if the request is forwarded."""
+    body: bytes | None = None
+    kind: str = "application/json"
+    label: str = "passed"
+    """What happened, for the ``x-clew`` header."""
+    shortened: bool = False
+    """The body holds a compacted conversation..."""
+    rewritten: bool = False
+    """...which this request compacted further, so that the prompt cache does not hold it yet."""
+    retry: Callable[[int, bytes], bytes | None] | None = None
+    """Returns a shorter body for status and decoded body of an error response, if there is one."""
+    finish: Callable[[int, bytes], Reaction] | None = None
+    """Returns the answer, from status and body of the upstream's whole response; status 0 without one."""
+
+    @classmethod
+    def of(cls, answer: HttpAnswer, label: str) -> Reaction:
+        """Return the reaction that answers a request."""
+        return cls(answer.status, answer.body, answer.kind, label)
+
+
+PASS = Reaction()
+"""Forward the request as it is."""
+Reactor: TypeAlias = Callable[[HttpRequest], Reaction]
 
 
 class Compactions:

@@ -19,7 +19,7 @@ from http.server import ThreadingHTTPServer
 
 from clew.errors import InputError
 from clew.proxy.handler import LOOPBACK, ProxyHandler
-from clew.proxy.reaction import Reaction, Reactor
+from clew.proxy.reactor import Reaction, Reactor
 from clew.proxy.relay import HttpRequest, Upstream
 from clew.proxy.requests import conversation_key, decode, decoded, wire_of
 from clew.proxy.stats import Stats, UsageReader

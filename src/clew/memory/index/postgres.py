@@ -18,14 +18,18 @@ from clew.log.store.postgres.connection import Connection, Connections
 from clew.memory.index.approximate import spelled_like
 from clew.memory.index.postgres_tables import (
     Workspace,
+    both,
     drop_entries,
     find_sessions,
     find_workspace,
     lock_workspace,
+    marks_query,
+    phrase_query,
+    sign_bits,
     sql,
+    term_query,
     write_entries,
 )
-from clew.memory.index.postgres_text import both, marks_query, phrase_query, sign_bits, term_query
 from clew.memory.index.protocol import (
     FOLDER,
     Analysed,
