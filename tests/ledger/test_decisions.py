@@ -215,3 +215,7 @@ def test_a_line_of_dictated_text_decides_nothing():
     dictated = "it will manage the expenses so we'll go with split mode then we\nhave the bot which is"
     assert ledger_of(user(dictated)).decisions == ()
     assert len(ledger_of(user("Let's go with split mode\n\nthen we have the bot.")).decisions) == 1
+
+
+def test_a_line_of_an_outline_is_no_decision():
+    assert quotes(user("Final summary with:\n- files changed\n- any follow-ups for release 2.")) == []

@@ -55,6 +55,12 @@ def test_a_note_is_shown_for_its_words_its_values_and_its_tags():
     assert [(note.id, why) for note, why in selection.left_out] == [("w4", "not relevant now")]
 
 
+@pytest.mark.parametrize(("text", "named"), [("ship order 180801", []), ("try port 8080: now", ["w1"])])
+def test_a_part_of_a_longer_value_is_not_that_value(text, named):
+    book = book_of(draft("The proxy listens on 8080.", "one", category=STATE))
+    assert [note.id for note in select(book.notes(), Situation(at=NOW, text=text)).notes] == named
+
+
 def test_what_shapes_every_answer_is_shown_whatever_goes_on():
     book = book_of(
         draft("Be brief.", "length"),

@@ -175,3 +175,22 @@ def test_the_times_of_a_log_do_not_go_back(monkeypatch):
     times = [stored.event.time for stored in session.events()]
     assert len(times) > 3
     assert times == sorted(times)
+
+
+def test_what_a_rule_that_stays_says_is_not_lost_and_a_value_is_from_the_user_who_told_it():
+    rule = "never rename columns of the ledger table"
+    session = Session.open("s", MemoryStore())
+    session.add(
+        text_message(Role.USER, f"Tidy the reports. {rule}"),
+        text_message(Role.ASSISTANT, f'Rule noted: "{rule}"'),
+        text_message(Role.USER, "the replica is ledger-ro-4 on port 7731"),
+        text_message(Role.ASSISTANT, 'You said: "the replica is ledger-ro-4 on port 7731"'),
+        *(
+            text_message(Role.ASSISTANT if n % 2 else Role.USER, f"Step {n} is done. " * 20)
+            for n in range(30)
+        ),
+    )
+    lost = session.preview(target_tokens=180).report.lost  # room for little more than the rule
+    values = {one.text: one.source for one in lost if one.matter is LossKind.VALUE}
+    assert rule not in values
+    assert values["ledger-ro-4"] == values["7731"] == "m3"

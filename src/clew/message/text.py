@@ -46,6 +46,13 @@ def contains_quote(text: str, quote: str) -> bool:
     return quote in text or json.dumps(quote, ensure_ascii=False)[1:-1] in text
 
 
+def contains_whole(text: str, value: str) -> bool:
+    """Whether a text contains a value that is not a part of a longer word or number: 8080, not 180801."""
+    if value not in text:
+        return False
+    return re.search(rf"(?:(?<!\w)|(?!\w)){re.escape(value)}(?:(?!\w)|(?<!\w))", text) is not None
+
+
 COLOUR = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
 """A control sequence of a terminal, mostly of a colour."""
 

@@ -8,7 +8,7 @@ names them, and whether a line that stays leads to them (``Loss``).
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from clew.compaction.ledger_claims import LedgerEntry
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
@@ -19,7 +19,7 @@ from clew.ledger.agent_findings import failure_spans
 from clew.ledger.kinds import classify, value_words, with_punctuation
 from clew.ledger.values import Value, values_of
 from clew.message import Cite, Item, Message, Origin, Role, Text, Trust, words
-from clew.message.text import contains_quote
+from clew.message.text import contains_quote, contains_whole
 
 HOLDS_LOOPS = (ClaimKind.OPEN, ClaimKind.GOAL, ClaimKind.NEXT)
 """Kinds of claims that may state an open item."""
@@ -292,14 +292,16 @@ def _missing_decisions(case: VerificationContext) -> list[LedgerEntry]:
 
 def _values(case: VerificationContext, most: int) -> Loss:
     """Follow every value in the view, by its first and last mention."""
-    named_after = _values_in([*_digest_texts(case.digests_after), *_shrunk_texts(case)])
+    texts = "\n|\n".join((*_digest_texts(case.digests_after), *_shrunk_texts(case)))
+    named_after = _values_in(texts)
     whole = case.before.keys() - case.removed - case.shrinks.keys()
     before = stand = reachable = 0
     values: list[Value] = []
     carried: list[Value] = []
     for value in values_of(_messages_with_values(case)):
         before += 1
-        if value.text in named_after or value.last_message in whole:
+        stays = value.text in named_after or (" " in value.text and value.text in texts)  # a quoted sentence
+        if stays or value.last_message in whole:
             stand += 1
             if value.last_message not in whole:
                 carried.append(value)
@@ -313,11 +315,22 @@ def _values(case: VerificationContext, most: int) -> Loss:
             values.append(value)
     missed = heapq.nlargest(most, values, key=_worth)
     lost = tuple(
-        LostItem(LossKind.VALUE, value.last_message, value.text[:LONGEST], value.last_message)
-        for value in missed
+        LostItem(LossKind.VALUE, source, value.text[:LONGEST], source)
+        for value, source in zip(missed, _told_in(case, missed), strict=True)
     )
     kept = tuple(value.text[:LONGEST] for value in heapq.nlargest(most, carried, key=_worth))
     return Loss(SurvivalCount(LossKind.VALUE, before, stand, reachable), lost, kept)
+
+
+def _told_in(case: VerificationContext, values: Sequence[Value]) -> Iterator[str]:
+    """Yield where each value is from: the user's last message with it, or else the last message."""
+    users = [
+        (item.id, "\n".join(map(words, item.message.parts)))
+        for item in reversed(case.task.view)
+        if item.message.role is Role.USER and item.message.origin is Origin.SPOKEN
+    ]
+    for value in values:
+        yield next((name for name, text in users if contains_whole(text, value.text)), value.last_message)
 
 
 def _is_of_a_note(case: VerificationContext, value: Value) -> bool:
@@ -354,10 +367,8 @@ def _shrunk_texts(case: VerificationContext) -> Iterator[str]:
         yield from map(words, shrink.message.parts)
 
 
-def _values_in(texts: Iterable[str]) -> frozenset[str]:
-    """Return the values that texts name."""
-    # Joined by a separator that no value spans: one search is faster than thousands.
-    whole = "\n|\n".join(texts)
+def _values_in(whole: str) -> frozenset[str]:
+    """Return the values in texts, joined by a separator that no value spans: one search beats thousands."""
     marked = with_punctuation(whole, spoken=True)
     known = (*map(classify, value_words(whole)), *(value for value, _ in marked))
     return frozenset(value.value for value in known if value is not None)

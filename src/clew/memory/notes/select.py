@@ -17,7 +17,7 @@ from clew.memory.notes.note import LIVE, Category, Note, NoteScope, NoteStatus, 
 from clew.memory.notes.rules import AUTHORITY, note_values
 from clew.memory.terms import stem, stop_words, surface
 from clew.message import Json, JsonObject, Role, Trust, text_message
-from clew.message.text import escape_tags
+from clew.message.text import contains_whole, escape_tags
 from clew.rules.find import find_candidates
 from clew.rules.rule import Kind
 from clew.tokens import TokenCounter, counter_for
@@ -65,7 +65,7 @@ def _shared_words(
 
 def _match(note: Note, shared: Sequence[tuple[float, str]], known: set[str], text: str) -> Match:
     tags = [tag for tag in note.tags if tag.casefold() in known]
-    values = [value for value in note_values(f"{note.key} {note.text}") if value in text]
+    values = [value for value in note_values(f"{note.key} {note.text}") if contains_whole(text, value)]
     words = [word for _, word in shared]
     named = (("tagged", tags), ("names", values), ("shares", words))
     return Match(
