@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.compaction.propose.excerpt import ExcerptSource, excerpt
-from clew.compaction.propose.lines import LONGEST_LINE
+from clew.compaction.propose.lines import LONGEST_LINE, cut_line
 from clew.compaction.propose.shrink import shorten
 from clew.compaction.propose.shrink_context import ShrinkContext
 from tests.compaction_propose.sessions import COUNTER, history
@@ -329,3 +329,10 @@ def test_the_faded_result_of_a_read_names_what_the_file_defines():
         "[119 lines, kept as m3: step_0, step_1, step_2, step_3, step_4, step_5, step_6, step_7, step_8, "
         "step_9 and 30 more]"
     )
+
+
+def test_a_hit_that_is_cut_keeps_its_path_and_line_number():
+    place = "libs/agno/agno/vectordb/pgvector/pgvector_with_a_long_name.py:533:"
+    shown = cut_line(f"{place}    {'embeddings, ' * 40}end", 90)
+    assert shown.startswith(place)
+    assert shown.endswith("end")

@@ -99,13 +99,17 @@ def cut_line(line: str, longest: int, protected: Sequence[Span] = ()) -> str:
     if len(line) <= longest + GAP:
         return line
     half = longest // 2
-    pieces = list(_merged([(0, half), *protected, (before_negation(line, len(line) - half), len(line))]))
+    place = _PLACE.match(line)
+    head = max(half, min(place.end(), longest)) if place else half
+    pieces = list(_merged([(0, head), *protected, (before_negation(line, len(line) - half), len(line))]))
     shown = line[slice(*pieces[0])]
     for before, after in pairwise(pieces):
         shown += f"{omission_note(after[0] - before[1])}{line[slice(*after)]}"
     return shown
 
 
+_PLACE = re.compile(r"\s*[\w./\\@()\[\]+ -]{3,200}:\d+(?::|-)")
+"""Path and line number at the beginning of a hit: without them, what it says cannot be found again."""
 _NEGATION = re.compile(
     r"\b(?:not|no|never|cannot|without|neither|nor|nothing|none|\w+n['’]t|dont|avoid|instead of|rather than"
     r"|nicht|nie|niemals|kein\w*|ohne|ne|pas|jamais|sans|nunca|jamás|sin|não|sem|non|mai|niet|nooit|geen)"
