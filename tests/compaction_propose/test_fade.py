@@ -288,5 +288,5 @@ def test_the_newest_result_of_a_files_edits_is_their_text_if_the_calls_lost_it()
     view = items([*messages, spoken("Done.")])
     task = situation(view, sum(COUNTER.count(item.message) for item in view) // 2)
     shown = {item.id: item.message for item in apply(propose(task), view)}
-    assert next(shown["m3"].results).text == "[21 lines about /app/a.py, kept as m3]"
+    assert next(shown["m3"].results).text.startswith("[21 lines about /app/a.py, kept as m3]")
     assert [next(shown[name].results).text for name in ("m5", "m7")] == steps[1:]

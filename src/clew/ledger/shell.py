@@ -118,10 +118,14 @@ def _joined(folder: str, path: str) -> str:
 
 def normal_path(path: str) -> str:
     """Return a path in its shortest form, with slashes; an address as it is."""
-    path = path.strip().removeprefix("file://")
-    if not path or "://" in path:
-        return path
-    return posixpath.normpath(path.replace("\\", "/") if _OF_WINDOWS.match(path) else path)
+    path = path.strip()
+    if "://" in path:
+        if not path.startswith("file://"):
+            return path
+        path = path.removeprefix("file://")
+    if "\\" in path and _OF_WINDOWS.match(path):
+        path = path.replace("\\", "/")
+    return posixpath.normpath(path) if path else path
 
 
 def _operands(words: Sequence[str], valued: str = "") -> list[str]:

@@ -85,7 +85,7 @@ def current_texts(items: Sequence[Item], steps: Sequence[Step], topics: Topics) 
         read, changed = step.files
         if found:
             found.update((path, []) for path in _not_followed(step, scripts, found, topics))
-        if changed and _WRITES.search(text := written_text(step.asked.arguments) or step.action.subject):
+        if changed and _WRITES.search(text := written_text(step.given) or step.action.subject):
             scripts.update((path.rpartition("/")[2], text) for path in changed)
         about = [path for path in changed or [read] if path and topics.of_file(path)]
         if not about and read and step.result.message >= recent and not is_generated(read):
@@ -198,10 +198,10 @@ def _changed(
     is_patch = step.action.kind is ActionKind.PATCH
     if is_patch:
         blocks = [block for block in patch_blocks(step.action.subject) if path.endswith(block.path)]
-    elif (content := written_text(step.asked.arguments)) is not None and is_only:
+    elif (content := written_text(step.given)) is not None and is_only:
         return [written(content)] if len(content) <= LARGEST_FILE else []
     else:
-        blocks = [EditBlock(path, old[0], new[0]) for old, new in edits(step.asked.arguments) if old and new]
+        blocks = [EditBlock(path, old[0], new[0]) for old, new in edits(step.given) if old and new]
     if not blocks or not (is_only or is_patch):
         return []
     for block in blocks:

@@ -16,6 +16,7 @@ from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.chosen_range import faded_range, range_digest
 from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room
 from clew.compaction.propose.digest_builder import DigestBuilder, SizedDigest
+from clew.compaction.propose.legend import LEGEND_TOKENS, with_legend
 from clew.compaction.propose.protected_places import context_for
 from clew.compaction.propose.prune import (
     OVERSIZED_TOKENS,
@@ -298,7 +299,7 @@ def _without_digest(task: CompactionTask) -> list[Shrink]:
 
 def _pruning(scene: Scene, context: ShrinkContext) -> list[Shrink]:
     """Prune old messages as far as needed, then repetitions among recent ones."""
-    shrinks = prune(context, scene.stop, scene.before - scene.task.target_tokens)
+    shrinks = prune(context, scene.stop, scene.before - scene.task.target_tokens + LEGEND_TOKENS)
     if scene.tokens_with(shrinks) > scene.task.target_tokens and _prunable(scene) > scene.stop:
         shrinks += prune_repeated(context, scene.stop, _prunable(scene), scene.verbatim)
     return shrinks
@@ -331,6 +332,10 @@ def _plan(
     shrinks = with_true_pointers(shrinks, task.view)
     freed = {rung: Freed(rung, 0, 0) for rung in Rung}
     sizes = scene.size_by_id if shrinks else {}
+    if shrinks and condense is None and task.shown is None:
+        saved = sum([sizes[shrink.id] - task.counter.count(shrink.message) for shrink in shrinks])
+        spare = task.target_tokens - scene.before + saved
+        shrinks = with_legend(shrinks, task.view, task.counter, spare)
     for shrink in shrinks:
         saved = sizes[shrink.id] - task.counter.count(shrink.message)
         freed[shrink.rung] = _with(freed[shrink.rung], saved)

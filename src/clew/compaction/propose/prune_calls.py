@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from types import MappingProxyType
 
 from clew.compaction.propose.edits import edits
@@ -49,7 +50,7 @@ def rewritten(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
 
 def _without_content(context: ShrinkContext, step: Step, later: str) -> Iterator[Stub]:
     """Yield a call that writes a file without the file's text."""
-    given, name = step.asked.arguments, context.view[step.call.message].id
+    given, name = step.given, context.view[step.call.message].id
     if not isinstance(given, dict):
         return
     long = [key for key, text in given.items() if isinstance(text, str) and len(text) >= WORTH_A_POINTER]
@@ -65,7 +66,7 @@ DONE_SHARE = 0.5
 
 def _inserted(step: Step) -> set[str]:
     """Return the lines that an edit inserts."""
-    added = (text for _, new in edits(step.asked.arguments) for text in new)
+    added = (text for _, new in edits(step.given) for text in new)
     return {line.strip() for text in added for line in text.split("\n")} - {""}
 
 
@@ -149,30 +150,34 @@ _PATH = re.compile(r".+[./].+")
 def confirmations(steps: Sequence[Step]) -> Iterator[Stub]:
     """Find results that say no more than that the call worked, such as "The file a.py has been updated."."""
     for step in steps:
+        if len(step.text) > LONGEST_CONFIRMATION:
+            continue
         short = _CONFIRMED.get(step.action.kind)
-        if short and len(step.text) <= LONGEST_CONFIRMATION and step.succeeded and _only_confirms(step):
+        if short and step.succeeded and _only_confirms(step):
             short = "[created]" if "creat" in step.text.lower() else short
             yield Stub(step.result, short, "only says that it worked")
 
 
 def _only_confirms(step: Step) -> bool:
     """Whether all that a result says is in its call, but for words such as "updated"."""
-    given, path = step.asked.input_text, step.action.subject
+    path = step.action.subject
     text = step.text.replace(path, " ") if path else step.text
+    tokens = set(_TOKEN.findall(text.lower())) - _SAYS_DONE
+    if not tokens:
+        return bool(step.text)
+    given = step.asked.input_text.lower()
     in_call = _TOKEN if step.action.kind is ActionKind.TODO else _PATH
-    tokens = (token.rstrip(".!…") for token in _TOKEN.findall(text))
-    return bool(step.text) and all(
-        token.lower() in _SAYS_DONE
+    return all(
+        token in _SAYS_DONE
         or not any(map(str.isalpha, token))
         or (in_call.fullmatch(token) and token.rpartition("/")[2] in given)
-        for token in tokens
+        for token in (token.rstrip(".!…") for token in tokens)
     )
 
 
 _WRITES = frozenset((ActionKind.WRITE, ActionKind.EDIT, ActionKind.PATCH))
 _ANNOUNCES = re.compile(r"(?<=\.)\s[^.\n]*(?:`[^`\n]*`[^.\n]*)*:\Z")
 """A last sentence that announces the lines which are left out."""
-_LINE_NUMBERS = re.compile(rf"^[^\S\n]*{LINE_NUMBER}", re.MULTILINE)
 ECHO_SHARE = 0.5
 """Share of a result from which it counts as an echo of its call; chosen by hand."""
 
@@ -180,14 +185,19 @@ ECHO_SHARE = 0.5
 def echoes(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find results that show again what their call wrote; lines that only the result has stay."""
     for step in long_results(steps):
-        if step.action.kind not in _WRITES or not step.succeeded or not _repeats_change(step):
+        if step.action.kind not in _WRITES or not step.succeeded:
             continue
-        written = _written(step)
-        lines = step.text.split("\n")
-        around = [line for line in lines if NUMBERED_LINE.match(line) and not _is_among(line, written)]
-        own = [line for line in lines if not (NUMBERED_LINE.match(line) or _is_among(line, written))]
+        written, lines, bare = _written(step), step.text.split("\n"), _bare_lines(step.text)
+        if written.isdisjoint(bare):
+            continue
+        own = [
+            line
+            for line, text in zip(lines, bare, strict=True)
+            if text and text not in written and not NUMBERED_LINE.match(line)
+        ]
         if sum(map(len, own)) <= (1 - ECHO_SHARE) * len(step.text):
-            what = "lines: the change and what is around it" if around else "lines that repeat the change"
+            is_all = written.union(_bare_lines("\n".join(own)), ("",)).issuperset(bare)
+            what = "lines that repeat the change" if is_all else "lines: the change and what is around it"
             note = f"[… {len(lines) - len(own):,} {what}, kept as {step.name}]"
             told = _ANNOUNCES.sub("", "\n".join(own).strip())
             yield Stub(step.result, f"{told}\n{note}".lstrip(), "repeats what its call wrote")
@@ -195,26 +205,22 @@ def echoes(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
 
 def says_change(step: Step) -> bool:
     """Whether the call of an edit says what it wrote: some transcripts have only the result."""
-    return any(edits(step.asked.arguments)) or _repeats_change(step)
-
-
-def _repeats_change(step: Step) -> bool:
-    """Whether a result has a line that its call wrote."""
-    written = _written(step) - {""}
-    lines = [*map(str.strip, _LINE_NUMBERS.sub("", step.text).split("\n"))]
-    signed = (line.lstrip("+-").strip() for line in lines if line[:1] in "+-")
-    return not (written.isdisjoint(lines) and written.isdisjoint(signed))
+    return any(edits(step.given)) or not _written(step).isdisjoint(_bare_lines(step.text))
 
 
 def _written(step: Step) -> set[str]:
-    """Return the lines in the arguments of a call."""
-    return {line.strip() for text in json_strings(step.asked.input) for line in text.split("\n")}
+    """Return the lines in the arguments of a call that are not blank."""
+    texts = map(_bare_lines, json_strings(step.given))
+    return set(chain.from_iterable(texts)) - {""}
 
 
-def _is_among(line: str, written: set[str]) -> bool:
-    """Whether a line of a listing or of a diff is one of these, without its number or sign."""
-    bare = NUMBERED_LINE.sub("", line).strip()
-    return bare in written or bare.lstrip("+-").strip() in written
+def _bare_lines(text: str) -> list[str]:
+    """Return the lines of a text, of a listing or of a diff without numbers, signs and indentation."""
+    return [*map(str.strip, _FRAME.sub("", text).split("\n"))]
+
+
+_FRAME = re.compile(rf"^[^\S\n]*(?:{LINE_NUMBER})?[^\S\n]*[+-]?", re.MULTILINE)
+"""What may be around a line of a file: its indentation, its number and the sign of a change."""
 
 
 SHORTEST_PROMPT = 800
@@ -228,7 +234,7 @@ def repeated_arguments(context: ShrinkContext, steps: Sequence[Step]) -> Iterato
     long = with_long_argument(steps, SHORTEST_PROMPT)
     asked = _long_requests(context, long[0].call.message) if long else {}
     for step in reversed(long):
-        given = step.asked.arguments
+        given = step.given
         if not isinstance(given, dict) or step.action.kind in _WRITES:
             continue
         shorter = dict(given)

@@ -33,7 +33,7 @@ def unchanged_lines(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[S
             and context.may_free(step.call, WORTH_A_STUB)
             and step.succeeded
         ):
-            given = step.asked.arguments
+            given = step.given
             shorter = _without_unchanged(given)
             if shorter != given:
                 yield Stub(step.call, json.dumps(shorter, ensure_ascii=False), "shown again by the new text")
@@ -105,7 +105,7 @@ def _quoted(step: Step, path: str, name: str) -> Iterator[_Replaced]:
     if step.action.kind is ActionKind.PATCH:
         blocks = [block for block in patch_blocks(step.action.subject) if path.endswith(block.path)]
     else:
-        blocks = [EditBlock(path, old[0], "") for old, new in edits(step.asked.arguments) if old and new]
+        blocks = [EditBlock(path, old[0], "") for old, new in edits(step.given) if old and new]
     for block in blocks:
         lines = [line.strip() for line in block.old.strip("\n").split("\n")]
         if len(lines) >= LEAST_RUN:

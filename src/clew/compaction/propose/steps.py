@@ -11,7 +11,7 @@ from typing import NamedTuple
 from clew.ledger.outcome import Ended, outcome
 from clew.ledger.shell import CHANGES, Action, Touch, normal_path
 from clew.ledger.tool_actions import ActionKind, ToolAction, action_of, touches
-from clew.message import Item, Place, ToolCall, ToolResult, pair
+from clew.message import Item, Json, Place, ToolCall, ToolResult, pair
 from clew.message.once import once
 
 WORTH_CHARACTERS = 120
@@ -71,6 +71,12 @@ class Step:
             given = {name: value for name, value in given.items() if name not in _ABOUT_RUN}
         written = json.dumps(given, sort_keys=True) if given is not None else self.asked.input_text
         return f"{self.asked.name} {written}"
+
+    @once
+    def given(self) -> Json:
+        """The arguments: an object, also if the wire has it as text; other text as it is."""
+        given = self.asked.input
+        return self.asked.arguments if given is None else given
 
     @once
     def action(self) -> ToolAction:
