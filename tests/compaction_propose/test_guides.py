@@ -90,7 +90,7 @@ def test_orders_that_the_quoted_text_of_their_file_shows_are_not_quoted_twice():
         spoken("Now I go on with docs/tasks-01.md: write the panel in `panel.py`."),
         *_work(90, 2),
     ]
-    made = clew.compact(messages, window=100_000, target_tokens=4_000)
+    made = clew.compact(messages, window=100_000, target_tokens=4_100)
     assert made.digest is not None
     quoted = [claim.text for claim in made.digest.claims if "NEVER push" in claim.text]
     assert [text.split("\n")[0] for text in quoted] == ["text of docs/tasks-01.md:"]
