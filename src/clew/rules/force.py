@@ -25,6 +25,7 @@ from clew.rules.force_tables import (
     COSTS,
     EACH_ANSWER,
     INSTRUCTED,
+    LASTING_BAN,
     LISTED,
     NAMED_RULE,
     NOT_NOW,
@@ -38,6 +39,7 @@ from clew.rules.force_tables import (
     says,
 )
 from clew.rules.languages import ENGLISH
+from clew.rules.lasting_bans import lasting_ban
 from clew.rules.rule import Force, Kind
 from clew.rules.sentences import Sentence
 from clew.rules.wording import wording_score
@@ -49,7 +51,9 @@ tables were not tuned on (bench/constraints_wording.py)."""
 _NEEDED_TO_PROTECT = -1.0
 """The same for a ban that protects something (``_protects``): to miss it costs more than to quote it in vain.
 Chosen by hand."""
-_CERTAIN = frozenset((NAMED_RULE, COSTS, EACH_ANSWER))
+_SPOKEN = 400
+"""Characters of a message that is typed in passing: in a longer one a ban is mostly about the task."""
+_CERTAIN = frozenset((LASTING_BAN, NAMED_RULE, COSTS, EACH_ANSWER))
 """Reasons in words that mean nothing else: the wording model is not asked."""
 _ON_ACTS = frozenset((BANNED, NOT_NOW, RULED_OUT, INSTRUCTED, LISTED, RESTRAINED))
 """Reasons of a ban on an act."""
@@ -122,11 +126,19 @@ def judge_by_tables(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust
         return Judged(Force.REQUEST, "it asks to remember a fact")
     if why := _reason_by_position(sentence, seen.language, fired):
         return Judged(Force.STANDING, why)
+    if seen.language == ENGLISH and _bans_for_good(sentence, seen, fired):
+        return Judged(Force.STANDING, LASTING_BAN)
     if fired & {"document", "deep"}:
         return Judged(Force.REQUEST, "it is in the middle of a long text")
     if seen.language == ENGLISH:
         return judge_english(sentence, seen.words, fired)
     return judge_other_language(sentence.text, seen, fired)
+
+
+def _bans_for_good(sentence: Sentence, seen: Evidence, fired: set[str]) -> bool:
+    """Return True for a short spoken message's ban on an act whose object outlasts the step."""
+    spoken = seen.length <= _SPOKEN and not fired & {"document", "deep", "briefing"}
+    return spoken and not sentence.lead and lasting_ban(sentence.text) is not None
 
 
 def _unreadable(text: str) -> str:

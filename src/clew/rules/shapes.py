@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from clew.message.patterns import lazy_pattern
 from clew.rules.cues import Hit
+from clew.rules.lasting_bans import lasting_ban
 from clew.rules.permission import only_undoes_rule
 from clew.rules.words import Token, model
 from clew.rules.words import words as known_words
@@ -83,7 +84,10 @@ _SHOULD = frozenset(("should", "shouldn't", "ought", "need", "needs"))
 def shapes(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bool) -> Iterator[Hit]:
     """Yield the cues that are not phrases: form, and combinations of the phrases in ``hits``."""
     end = len(text)
-    if text.endswith(_ASKING) and not any(hit.cue == "request" for hit in hits):
+    banned = lasting_ban(text) if spaced else None
+    if banned and not any(model().cues[hit.cue].kind for hit in hits):
+        yield Hit("ban", *banned)
+    elif not banned and text.endswith(_ASKING) and not any(hit.cue == "request" for hit in hits):
         yield Hit("question", end - 1, end)
     if text.endswith((":", "：")):
         yield Hit("colon", end - 1, end)
