@@ -44,17 +44,40 @@ def open_of_the_user(*messages):
             "The parser is fixed, but the migration is not done yet.",
             "and write the migration.",
         ),
+        ("Add a dark mode and a search bar.", "Dark mode is in; I skipped the search bar.", "a search bar."),
+        ("Add login, logout and signup.", "Everything is done except signup.", "signup."),
+        ("Add login, logout and signup.", "All done, apart from signup, which needs a key.", "signup."),
         ("Delete the temp dir, then update the docs.", "I deleted the temp dir.", "then update the docs."),
+        ("Add a map and a search bar.", "The search bar is in.", "Add a map"),
         (
             "- book a flight to Los Angeles\n- book a hotel",
             "The flight to Los Angeles is booked.",
             "book a hotel",
         ),
+        ("1) login page 2) logout page", "The login page is built.", "logout page"),
+        ("Please do (a) the login page (b) the logout page.", "The login page is built.", "the logout page."),
+        ("Do two things: 1. wire the button, 2. wire the form", "The button is wired.", "wire the form"),
+        ("Please add:\n- a login page\n- a logout page", "The login page is added.", "a logout page"),
+        ("Fix the parser; lexer", "The parser is fixed.", "lexer"),
+        ("book a flight and a hotel for Friday", "The flight for Friday is booked.", "a hotel"),
+        ("Wire up the button and the form.", "The button is wired up.", "the form."),
+        ("Refund orders 1001 and 1002.", "Order 1001 is refunded.", "1002."),
         (
             "Fix the login bug. Why does the retry count differ between staging and prod?",
             "The login bug is fixed.",
             "Why does the retry count differ between staging and prod?",
         ),
+        (
+            "Three things:\n1. bump the version\n2. update the changelog\n3. drop Python 3.9 from CI",
+            "I bumped the version and updated the changelog.",
+            "drop Python 3.9 from CI",
+        ),
+        (
+            "For the release:\n- bump the version\n- update the changelog\n- drop Python 3.9 from CI",
+            "I bumped the version and updated the changelog.",
+            "drop Python 3.9 from CI",
+        ),
+        ("Two things:\n- harden the proxy\n- drop Python 3.9", "The proxy is hardened.", "drop Python 3.9"),
     ],
 )
 def test_what_a_report_leaves_out_stays_open_when_the_user_moves_on(asked, report, left):
@@ -164,6 +187,17 @@ def test_a_report_that_calls_other_work_unfinished_closes_the_work_that_it_is_ab
     assert open_of_the_user(*later, renamed) == [HANDLERS.text]
 
 
+def test_of_objects_in_a_row_each_is_a_part():
+    asked = user("Update the docs, changelog and version.")
+    docs, log = (
+        assistant("The docs are updated."),
+        assistant("The changelog and the version are updated too."),
+    )
+    assert open_of_the_user(asked, docs) == ["changelog", "version."]
+    assert open_of_the_user(asked, docs, OTHER, log) == []
+    assert open_of_the_user(asked, docs, user("Go on."), log) == []
+
+
 @pytest.mark.parametrize(
     "report",
     [
@@ -175,7 +209,7 @@ def test_a_report_that_calls_other_work_unfinished_closes_the_work_that_it_is_ab
     ],
 )
 def test_a_clear_report_on_everything_closes_every_part(report):
-    asked = user("Update the docs, then update the changelog, then update the version.")
+    asked = user("Update the docs, changelog and version.")
     assert open_of_the_user(asked, assistant("The docs are updated."), OTHER, assistant(report)) == []
 
 
@@ -183,8 +217,8 @@ def test_a_clear_report_on_everything_closes_every_part(report):
     "report", ["All tests pass and the docs are fixed.", "As requested, the docs are updated."]
 )
 def test_a_report_that_speaks_of_all_tests_or_of_the_request_speaks_of_no_other_part(report):
-    asked = user("Update the docs, then bump the version.")
-    assert open_of_the_user(asked, assistant(report)) == ["then bump the version."]
+    asked = user("Update the docs, changelog and version.")
+    assert open_of_the_user(asked, assistant(report)) == ["changelog", "version."]
 
 
 @pytest.mark.parametrize("report", ["Done.", "That's it too.", "It works now."])
@@ -204,12 +238,12 @@ def test_a_vague_report_closes_what_words_or_calls_spoke_of(report):
 
 
 def test_a_long_text_without_a_call_is_what_was_asked_for():
-    asked = user("Describe the parser, then describe the lexer.")
+    asked = user("Describe the parser and the lexer.")
     text = (
         "The parser reads tokens one by one and builds a tree of them. " + "Each node knows its place. " * 12
     )
     assert open_of_the_user(asked, assistant(text)) == []
-    assert open_of_the_user(asked, assistant("The parser reads tokens.")) == ["then describe the lexer."]
+    assert open_of_the_user(asked, assistant("The parser reads tokens.")) == ["the lexer."]
 
 
 def test_a_part_that_was_worked_on_is_closed_though_the_report_does_not_name_it():

@@ -30,6 +30,9 @@ _LONGEST_ANSWER = 300
 by hand."""
 _LONGEST_VAGUE = 120
 """Characters up to which a text that names no part says only that work is done: "Done." Chosen by hand."""
+_FEWEST_COVERED, _COVERED = 5, 0.6
+"""Words of a part, and the share of them that a report names, from which it speaks of the part. Chosen by
+hand."""
 _MOST_READ = 8_000
 """Characters of one call's arguments that are read for what it works on; chosen by hand."""
 
@@ -84,6 +87,7 @@ def left_out(parts: Sequence[RequestPart], report: Report, since: WorkSince) -> 
     if len(parts) < 2:
         return
     if says_all_done(report.text) or _SPEAKS_OF_ALL.search(report.text):
+        yield from _excepted(parts, report.text)
         return
     if not since.worked and len(report.text) > _LONGEST_ANSWER:
         return  # without a call, a long text is the result itself, in words of its own
@@ -109,7 +113,7 @@ def _is_left_out(
 
     A vague report ("Done.") after calls counts for every part with a verb of its own.
     """
-    if not own.isdisjoint(report.done):
+    if not own.isdisjoint(report.done) or _covers(report.done, part.words):
         return False
     if not own.isdisjoint(report.not_done):
         return True
@@ -129,6 +133,19 @@ def _own_words(parts: Sequence[RequestPart]) -> list[frozenset[str]]:
     """Return for each part the words that no other part has."""
     counts = Counter(word for part in parts for word in part.words)
     return [frozenset(word for word in part.words if counts[word] == 1) for part in parts]
+
+
+def _excepted(parts: Sequence[RequestPart], report: str) -> Iterator[RequestPart]:
+    """Yield the parts that a report on everything names as left out: "all done, except the docs"."""
+    excepted = stems(" ".join(match[1] for match in _EXCEPT.finditer(report))) - verbs_of_work()
+    for part, words in zip(parts, _own_words(parts), strict=True):
+        if not words.isdisjoint(excepted):
+            yield part
+
+
+def _covers(done: frozenset[str], words: frozenset[str]) -> bool:
+    """Return True if most of many words are named, though other parts have them too."""
+    return len(words) >= _FEWEST_COVERED and len(words & done) >= len(words) * _COVERED
 
 
 def _kinds_reported(
@@ -211,6 +228,13 @@ _CLAUSE_END = lazy_pattern(
     re.IGNORECASE,
 )
 """Where a sentence goes on to speak of something else: "login works, but logout is not done"."""
+_EXCEPT = AnyCasePattern(
+    r"""\b(?:all|both|everything)\b[^.;:!?\n]{0,80}\b
+    (?:except(?:\ for)?|apart\ from|aside\ from|other\ than|with\ the\ exception\ of)
+    \ (?!(?:at|by|during|from|if|in|on|that|to|under|when|where|while|with)\b)([^.;:!?\n]{1,120})""",
+    re.VERBOSE,
+)
+"""What a report on everything leaves out."""
 _PURPOSE = lazy_pattern(
     r"\b(?:so\ (?:that|we|it|the|they)|because|in\ order\ to|since|which)\b", re.IGNORECASE
 )
