@@ -53,7 +53,7 @@ _NEEDED_TO_PROTECT = -1.0
 Chosen by hand."""
 _SPOKEN = 400
 """Characters of a message that is typed in passing: in a longer one a ban is mostly about the task."""
-_CERTAIN = frozenset((LASTING_BAN, NAMED_RULE, COSTS, EACH_ANSWER))
+_CERTAIN = frozenset((NAMED_RULE, COSTS, EACH_ANSWER))
 """Reasons in words that mean nothing else: the wording model is not asked."""
 _ON_ACTS = frozenset((BANNED, NOT_NOW, RULED_OUT, INSTRUCTED, LISTED, RESTRAINED))
 """Reasons of a ban on an act."""
@@ -92,12 +92,16 @@ _AT_EDGE = 16
 def judge(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust) -> Judged:
     """Return how far a binding sentence reaches; a rule of a user needs both its form and its words."""
     judged = judge_by_tables(sentence, seen, kind, trust)
-    if judged.force is not Force.STANDING or trust > Trust.USER or judged.why in _CERTAIN:
-        return judged
-    protects = judged.why in _ON_ACTS and _protects(sentence.text, seen.language)
-    if wording_score(sentence, seen, judged.why) >= (_NEEDED_TO_PROTECT if protects else _NEEDED):
-        return judged
-    return Judged(Force.LIKELY, f"it may be a rule: {judged.why}")
+    if judged.force is Force.STANDING:
+        if trust > Trust.USER or judged.why in _CERTAIN:
+            return judged
+        protects = judged.why in _ON_ACTS and _protects(sentence.text, seen.language)
+        if wording_score(sentence, seen, judged.why) >= (_NEEDED_TO_PROTECT if protects else _NEEDED):
+            return judged
+        judged = Judged(Force.LIKELY, f"it may be a rule: {judged.why}")
+    if kind is not Kind.PERMISSION and _bans_for_good(sentence, seen):
+        return Judged(Force.STANDING, LASTING_BAN)
+    return judged
 
 
 def announces(text: str, seen: Evidence) -> bool:
@@ -126,8 +130,6 @@ def judge_by_tables(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust
         return Judged(Force.REQUEST, "it asks to remember a fact")
     if why := _reason_by_position(sentence, seen.language, fired):
         return Judged(Force.STANDING, why)
-    if seen.language == ENGLISH and _bans_for_good(sentence, seen, fired):
-        return Judged(Force.STANDING, LASTING_BAN)
     if fired & {"document", "deep"}:
         return Judged(Force.REQUEST, "it is in the middle of a long text")
     if seen.language == ENGLISH:
@@ -135,10 +137,10 @@ def judge_by_tables(sentence: Sentence, seen: Evidence, kind: Kind, trust: Trust
     return judge_other_language(sentence.text, seen, fired)
 
 
-def _bans_for_good(sentence: Sentence, seen: Evidence, fired: set[str]) -> bool:
+def _bans_for_good(sentence: Sentence, seen: Evidence) -> bool:
     """Return True for a short spoken message's ban on an act whose object outlasts the step."""
-    spoken = seen.length <= _SPOKEN and not fired & {"document", "deep", "briefing"}
-    return spoken and not sentence.lead and lasting_ban(sentence.text) is not None
+    spoken = seen.language == ENGLISH and seen.length <= _SPOKEN and not sentence.lead
+    return spoken and lasting_ban(sentence.text) is not None and not _unreadable(sentence.text)
 
 
 def _unreadable(text: str) -> str:
