@@ -83,6 +83,12 @@ def test_messages_are_counted_across_events_that_are_none(index):
     assert index.stats("north", (), "main")[1] == Mark(5, 4)
 
 
+def test_the_marks_of_a_workspace_are_listed(index):
+    index.add("north", [], {"main": Mark(5, 4), "side": Mark(2, 1)})
+    assert index.marks("north") == {"main": Mark(5, 4), "side": Mark(2, 1)}
+    assert index.marks("south") == {}
+
+
 def test_the_indexed_folders_of_a_workspace_are_listed(index):
     index.add("north", [], {"knowledge:/b c": Mark(1, 1), "knowledge:/a": Mark(1, 1), "main": Mark(1, 1)})
     assert index.folders("north") == ["/a", "/b c"]

@@ -11,6 +11,8 @@ from clew.log.store import MemoryStore
 from clew.memory import Memory, StaticEmbedder, open_memory
 from clew.memory.notes import Category, Draft, Situation
 from clew.memory.notes.note import BY_A_PERSON, Author, NoteSource, NoteStatus
+from clew.memory.question import without_filler
+from clew.memory.scope import SearchScope
 from clew.memory.selection import EXCERPT, Passage, render_passages, select_injections
 from clew.memory.tiers import Tier
 from clew.memory.tools.tool import PER_TOKEN
@@ -140,6 +142,60 @@ def test_earlier_sessions_are_found_under_their_names(store, index):
     assert memory.ref(hit.entry) == "m1@old"
     assert memory.open("m1@old").quotations[0].text == "The kiln listens on kiln-7.test:8443."
     assert [move.what for move in memory.shown(memory.inject("what is at kiln-7.test?"))] == [("m1@old",)]
+
+
+def told(store, name, fact):
+    session = Session.open(name, store, workspace="north")
+    session.add(
+        text_message(Role.USER, fact), *(text_message(Role.ASSISTANT, f"Step {n}.") for n in range(3))
+    )
+
+
+def test_sessions_that_were_only_written_are_found_and_in_what_goes_into_a_request(store, index):
+    told(store, "before", "The archive volume is mounted at tank-09.")
+    session, memory = opened(store, index)
+    session.add(text_message(Role.USER, "hi, what's our archive volume called again?"))
+    assert memory.search("tank-09")[0].entry.session == "before"
+    assert memory.not_indexed == 0
+    assert "tank-09" in memory.inject("hi, what's our archive volume called again?").text
+
+
+def test_other_sessions_are_indexed_a_part_at_a_time_the_latest_first(store, index, monkeypatch):
+    monkeypatch.setattr("clew.memory.memory.SECONDS_FOR_OTHERS", 0)
+    for name, volume in (("old", "tank-01"), ("new", "tank-02")):
+        told(store, name, f"The volume is {volume}.")
+    session, memory = opened(store, index)
+    left, found = [], []
+    for _ in range(10):  # each search indexes one event
+        found += [{hit.entry.session for hit in memory.search("volume")}]
+        left.append(memory.not_indexed)
+    assert left == sorted(left, reverse=True)
+    assert (left[0], left[-1]) == (2, 0)
+    assert (found[0], found[-1]) == ({"new"}, {"new", "old"})
+    told(store, "late", "The volume is tank-03.")
+    answer = memory.toolbox(session).run("recall_search", {"query": "tank-04"}).text
+    assert "1 session is not indexed yet: search again to cover more" in answer
+
+
+def test_a_search_of_one_session_indexes_no_other(store, index):
+    told(store, "before", "The volume is tank-09.")
+    _, memory = opened(store, index)
+    memory.search("volume", where=SearchScope.SESSION)
+    assert "before" not in index.marks("north")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("hey what's our staging volume called again?", "what's our staging volume again"),
+        ("Could you remind me, what is the name of the blue kiln, please?", "what is the blue kiln"),
+        ("ok so do you remember which rack the tank is in", "which rack the tank is in"),
+        ("what is my name?", "what is my name"),
+        ("Is the called function slow? Name its module.", "Is the called function slow Name its module"),
+    ],
+)
+def test_greetings_and_the_like_are_no_words_of_a_question(asked, words):
+    assert re.findall(r"[\w']+", without_filler(asked)) == words.split()
 
 
 def test_a_search_narrows_by_kind_role_file_and_time(store, index):

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import inf
+from time import monotonic
 
 from clew.compaction.plan import Digest
 from clew.ledger.values import RECALL_TOOLS
@@ -178,22 +180,22 @@ LOOK_BACK = 32
 """Events before the new ones that are read for the calls that new results answer."""
 
 
-def catch_up(store: Store, ctx: Ctx, index: Index) -> int:
-    """Index the events of a session that are not in the index yet; return how many there were.
+def catch_up(store: Store, ctx: Ctx, index: Index, deadline: float = inf) -> int:
+    """Index the events of a session that are not in the index yet; return how many were indexed.
 
+    At a deadline (in seconds of ``time.monotonic``) it stops, after one event at least.
     An interrupted run continues where it stopped: entries and position are stored together. Lines of digests
     are removed when their compaction is undone or archived, notes when they no longer apply.
     """
-    return _Reader(store, ctx, index).read()
+    return _Reader(store, ctx, index).read(deadline)
 
 
 def catch_up_all(store: Store, workspace: str, index: Index) -> Iterator[tuple[str, int]]:
     """Index every session of a workspace; yield each that had new events, and how many."""
+    marks = index.marks(workspace)
     for info in store.sessions(workspace):
-        ctx = Ctx(workspace=workspace, session=info.session)
-        _, mark = index.stats(workspace, (), ctx.session)
-        if mark.seq < info.head.seq:
-            yield ctx.session, catch_up(store, ctx, index)
+        if marks.get(info.session, Mark()).seq < info.head.seq:
+            yield info.session, catch_up(store, Ctx(workspace=workspace, session=info.session), index)
 
 
 class _Reader:
@@ -227,8 +229,8 @@ class _Reader:
             TIER.name: self._tier,
         }
 
-    def read(self) -> int:
-        """Index the events after the last indexed one; return how many there were."""
+    def read(self, deadline: float) -> int:
+        """Index the events after the last indexed one, until a deadline; return how many."""
         begun = self._written.seq
         if self._store.head(self._ctx).seq == begun:
             return 0
@@ -243,6 +245,8 @@ class _Reader:
                 handle(stored)
             if len(self._batch) >= AT_ONCE:
                 self._flush()
+            if monotonic() > deadline:
+                break
         self._flush()
         return self._mark.seq - begun
 

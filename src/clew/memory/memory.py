@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from time import monotonic
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from clew.errors import HeadMoved, NoIndex, NotFound, StoreBusy
@@ -37,6 +38,7 @@ from clew.memory.indexing import catch_up
 from clew.memory.notes.note import Note, NoteStatus
 from clew.memory.notes.notebook import NOTES_SESSION, Notebook
 from clew.memory.notes.select import CAP_TOKENS, Situation
+from clew.memory.question import without_filler
 from clew.memory.references import Numbered, Quotation, Resolved, Resolver
 from clew.memory.scope import InView, Projects, SearchScope
 from clew.memory.search import Query, SearchHit, SearchResult
@@ -67,6 +69,8 @@ OWN_SHARE = 0.5
 """A hit in this session with at least this fraction of the best score ranks before other sessions."""
 EMBEDDED_AT_ONCE = 4_000
 """Entries embedded before a search, about a second of work; the rest is done later."""
+SECONDS_FOR_OTHERS = 1.0
+"""Time for indexing other sessions before a search; the rest is done later. A person waits for it."""
 CANDIDATES = 12
 """Hits considered for injection into a request (chosen by hand)."""
 _NOTE = re.compile(r"[gws][1-9]\d{0,17}")
@@ -117,6 +121,10 @@ class Memory:
         self.where = where
         self.searchable = True
         """False if the store has no index: then a search raises ``NoIndex``."""
+        self.not_indexed = 0
+        """Other sessions that the last search covered and that were not wholly indexed by then."""
+        self._indexed: dict[str, int] = {}
+        """The last event of each session that was seen to be indexed."""
         self._counter = counter
         self._clock = clock
         self._counted = Mark()
@@ -129,15 +137,41 @@ class Memory:
 
     # Search ----------------------------------------------------------------------------------------------
 
-    def catch_up(self) -> int:
-        """Index what is new in the session and among the notes; return the number of events."""
+    def catch_up(self, filters: Filters | None = None) -> int:
+        """Index what is new in the session and among the notes; return the number of events.
+
+        With the filters of a search, other sessions that it covers are indexed too, the latest first.
+        """
         if self.index is None:
             return 0
         notes_ctx = Ctx(workspace=self.ctx.workspace, session=NOTES_SESSION)
         new = sum(catch_up(self.store, ctx, self.index) for ctx in (self.ctx, notes_ctx))
+        if filters is not None:
+            new += self._catch_up_others(self.index, filters.sessions)
         if self.embedder and isinstance(self.index, VectorIndex):
             embed_new(self.index, self.embedder, getattr(self.embedder, "at_once", EMBEDDED_AT_ONCE))
         return new
+
+    def _catch_up_others(self, index: Index, covered: tuple[str, ...]) -> int:
+        """Index other sessions for ``SECONDS_FOR_OTHERS``, the latest first; the rest is done later."""
+        heads = self.projects.heads()
+        names = heads.keys() & covered if covered else heads.keys()
+        behind = [
+            name for name in reversed(heads) if name in names and heads[name] > self._indexed.get(name, 0)
+        ]
+        if behind:
+            self._indexed = {name: mark.seq for name, mark in index.marks(self.ctx.workspace).items()}
+            behind = [name for name in behind if heads[name] > self._indexed.get(name, 0)]
+        done, deadline = 0, monotonic() + SECONDS_FOR_OTHERS
+        while behind and (not done or monotonic() < deadline):
+            name = behind[0]
+            new = catch_up(self.store, Ctx(workspace=self.ctx.workspace, session=name), index, deadline)
+            done += new
+            self._indexed[name] = self._indexed.get(name, 0) + new
+            if not new or self._indexed[name] >= heads[name]:
+                del behind[0]
+        self.not_indexed = len(behind)
+        return done
 
     def search(
         self, query: str, filters: Filters = ANYTHING, limit: int = 10, where: SearchScope | None = None
@@ -161,8 +195,8 @@ class Memory:
             if not self.searchable:
                 raise NoIndex(f"{type(self.store).__name__} has no search index")
             return SearchResult([], [])
-        self.catch_up()
         filters = self._limit_to_scope(filters, where or self.where)
+        self.catch_up(filters)
         index_query = Query(text=query, at=self.now, filters=filters, limit=limit, in_view=in_view)
         imports: dict[str, ImportedEvents] = {}
 
@@ -309,7 +343,8 @@ class Memory:
         if not self.searchable:
             return []
         found: dict[str, Passage] = {}
-        for hit in self.search(query, Filters(kinds=SAID, trust=trust), CANDIDATES):
+        # Whether a passage has enough of a question's words depends on those that say what it is about.
+        for hit in self.search(without_filler(query), Filters(kinds=SAID, trust=trust), CANDIDATES):
             ref = self.ref(hit.entry)
             is_usable = is_injectable(hit) and _is_out(ref, tiers) and not why_outdated(hit.entry, outdated)
             if is_usable and ref not in found:

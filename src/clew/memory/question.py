@@ -56,6 +56,17 @@ _ORDINARY = re.compile(
 )
 
 
+_FILLER = re.compile(
+    r"\A\W*(?:(?:hey|hi|hello|hallo|hola|bonjour|yo|ok|okay|so|well|um+|hm+|sorry|quick question)\b\W*)+"
+    r"|\b(?:please|pls|plz|bitte|por favor|btw|by the way|thanks|thank you|danke|gracias|merci)\b"
+    r"|\b(?:(?:can|could|would) you )?(?:remind|tell) me\b|\bdo you (?:remember|know|recall)\b"
+    r"|\bi(?: forgot| forget| (?:can't|cannot|don't) (?:remember|recall))\b"
+    r"|\b(?:called|named|names?)\b(?=\W*(?:again|now|please|pls|thanks)?\W*\Z)|\bthe names? of\b",
+    re.I,
+)
+"""Words of a question that say nothing about its subject: greetings, thanks, "what is it called again"."""
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
     """A parsed question."""
@@ -106,6 +117,12 @@ def understand(text: str, at: date) -> ParsedQuestion:
         wants_name=bool(_NAME.search(text)),
         exacting=2 * sum(term in of_values for term in terms) >= len(terms) > 0,
     )
+
+
+def without_filler(text: str) -> str:
+    """Return a question without greetings and the like; the whole text if nothing else remains."""
+    rest = _FILLER.sub(" ", text)
+    return rest if any(word not in stop_words() for word in surface(rest)) else text
 
 
 def exact_values(text: str) -> tuple[str, ...]:

@@ -68,6 +68,11 @@ class Projects:
             return ()
         return tuple(dict.fromkeys((session, *mine, *covered)))
 
+    def heads(self) -> dict[str, int]:
+        """Return the number of the last event of each session, oldest session first."""
+        self._read()
+        return {name: known.seq for name, known in self._known.items()}
+
     def has_others(self, projects: Collection[str] | None, session: str) -> bool:
         """Whether there are sessions besides this one and clew's own, of some projects or of any."""
         self._read()

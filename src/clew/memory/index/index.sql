@@ -10,6 +10,10 @@ UPDATE index_workspace SET entries = entries + :entries, words = words + :words 
 -- index_session: a session of the index
 SELECT key, upto, messages FROM index_session WHERE workspace = :workspace AND id = :id
 
+-- index_marks: how far the logs of all sessions have been indexed
+SELECT id, upto, messages FROM index_session JOIN index_workspace
+ON index_workspace.key = index_session.workspace WHERE index_workspace.name = :name
+
 -- index_folders: the names of indexed folders of documents
 SELECT id FROM index_session JOIN index_workspace ON index_workspace.key = index_session.workspace
 WHERE index_workspace.name = :name AND id >= :first AND id < :last ORDER BY id

@@ -143,6 +143,15 @@ class PostgresIndex(Index, VectorIndex):
 
         return self._connections.run(workspace, work)
 
+    def marks(self, workspace: str) -> dict[str, Mark]:
+        """Return how far the log of each session is indexed, by session."""
+
+        def work(connection: Connection, _again: bool) -> dict[str, Mark]:
+            rows = connection.execute(sql("marks"), {"workspace": workspace})
+            return {session: Mark(*mark) for session, *mark in rows}
+
+        return self._connections.run(workspace, work)
+
     def folders(self, workspace: str) -> list[str]:
         """Return the roots of the indexed folders of documents."""
         query = {"workspace": workspace, "prefix": FOLDER}

@@ -14,6 +14,9 @@ WHERE workspace = %(workspace)s
 -- sessions: the keys of sessions by their names
 SELECT id, key, upto, messages FROM index_session WHERE workspace = %(workspace)s AND id = ANY(%(names)s)
 
+-- marks: how far the logs of all sessions have been indexed
+SELECT id, upto, messages FROM index_session WHERE workspace = %(workspace)s
+
 -- folders: the names of indexed folders of documents
 SELECT id FROM index_session WHERE workspace = %(workspace)s AND starts_with(id, %(prefix)s) ORDER BY id
 

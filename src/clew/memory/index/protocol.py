@@ -208,6 +208,9 @@ class Index(Protocol):
         With ``spelling``, similar terms are returned for those that no entry contains.
         """
 
+    def marks(self, workspace: str) -> dict[str, Mark]:
+        """Return how far the log of each session is indexed, by session."""
+
     def folders(self, workspace: str) -> list[str]:
         """Return the roots of the indexed folders of documents."""
 

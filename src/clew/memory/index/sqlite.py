@@ -136,6 +136,12 @@ class SqliteIndex(Index, VectorIndex):
         mark = Mark(*known[1:]) if known else Mark()
         return IndexStats(entries, words / entries if entries else 0.0, having, near), mark
 
+    def marks(self, workspace: str) -> dict[str, Mark]:
+        """Return how far the log of each session is indexed, by session."""
+        with self._database.reading() as connection:
+            rows = connection.execute(_sql("index_marks"), {"name": workspace})
+            return {session: Mark(*mark) for session, *mark in rows}
+
     def folders(self, workspace: str) -> list[str]:
         """Return the roots of the indexed folders of documents."""
         names = {"name": workspace, "first": FOLDER, "last": f"{FOLDER}\U0010ffff"}

@@ -149,7 +149,7 @@ def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
     search_result = context.memory.find(arguments["query"], filters, limit, view, where)
     seen = list(dict.fromkeys(context.memory.ref(entry) for entry in search_result.in_view))
     if search_result.hits:
-        heading = f"{len(search_result.hits)} found, best first:"
+        heading = f"{len(search_result.hits)} found, best first{_not_indexed(context)}:"
         if seen:
             heading = f"In view already, not repeated here: {', '.join(seen)}. {heading}"
         answer = quotations_answer(
@@ -164,7 +164,14 @@ def _search(context: ToolContext, arguments: dict[str, Any]) -> ToolAnswer:
         ]
         heading = f"{len(hits)} found, all in view already:"
         return quotations_answer(_hit_quotations(context, hits), heading, context.answer_characters)
-    return ToolAnswer(f"nothing found for {arguments['query']!r}")
+    return ToolAnswer(f"nothing found for {arguments['query']!r}{_not_indexed(context)}")
+
+
+def _not_indexed(context: ToolContext) -> str:
+    """Say how many sessions a search could not cover yet; empty if none."""
+    left = context.memory.not_indexed
+    are = "session is" if left == 1 else "sessions are"
+    return f" ({left:,} {are} not indexed yet: search again to cover more)" if left else ""
 
 
 def _other_names(context: ToolContext, hits: Sequence[SearchHit], view: InView, room: int) -> Iterator[str]:
