@@ -15,7 +15,7 @@ from clew.compaction.propose import propose
 from clew.compaction.propose.findings import current_findings
 from clew.compaction.quote_claims import shorten_claim
 from clew.compaction.task import CompactionTask, Keep
-from clew.message import Cite, Message, Role, Trust, text_message
+from clew.message import Cite, Message, Origin, Role, Trust, text_message
 from tests.compaction_propose.sessions import COUNTER, MADE, Living, items, read, spoken, step
 
 
@@ -428,3 +428,19 @@ def test_a_fault_found_in_a_turn_that_was_reported_done_is_no_finding():
         read(view).turns, {item.id for item in view}, {item.id: item.message for item in view}.get
     )
     assert [claim.text for claim in found] == [fact]
+
+
+def test_the_working_folder_is_told_once_its_message_has_left_the_view():
+    said = text_message(Role.USER, "The current working directory is '~/app'.", Origin.INJECTED)
+    view = items([said, text_message(Role.USER, "Fix README.md.")])
+    (claim,) = [one for one in mandatory_content(read(view), view).claims if one.topic is Topic.FOLDER]
+    assert (claim.text, claim.trust) == ("working directory: ~/app", Trust.UNTRUSTED)
+    assert topic_by_wording(claim.kind, claim.text) is Topic.FOLDER
+    assert not [one for one in mandatory_content(read(view), view[1:]).claims if one.topic is Topic.FOLDER]
+
+
+def test_a_list_of_links_at_the_end_of_a_report_is_no_offer():
+    links = "**Repository:** https://example.org/a\n**Site:** https://example.org/b"
+    said = [spoken(f"Done.\n\n{links}"), text_message(Role.USER, "Check the facts.")]
+    view = items([text_message(Role.USER, "Publish it."), *said])
+    assert CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=read(view)).answered is None

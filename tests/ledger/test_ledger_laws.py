@@ -147,12 +147,6 @@ def test_a_ledger_of_another_version_is_refused():
         Ledger.from_json({**written, "version": 99})
 
 
-def test_a_ledger_of_the_version_before_is_read_without_its_values():
-    written = ledger_of(user("Never push to main.")).to_json()
-    again = Ledger.from_json({**written, "version": 5, "values": {"ids": [], "values": []}})
-    assert again.to_json() == written
-
-
 @pytest.mark.parametrize("hole", ["kept", "calls"])
 def test_a_damaged_ledger_is_refused(hole):
     with pytest.raises(StoreDamaged, match="snapshot is malformed"):

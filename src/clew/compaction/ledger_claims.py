@@ -24,6 +24,7 @@ from clew.compaction.work_claims import (
     deleted_again,
     edited_after,
     failure_claims,
+    folder_claim,
     last_check_claim,
     last_run_claim,
     looked_at,
@@ -124,6 +125,7 @@ def ledger_content(ledger: Ledger) -> LedgerContent:
     early = [*_early_words(ledger)]
     state = [*changed_files(ledger), *last_run_claim(ledger), *last_check_claim(ledger)]
     rest = (
+        *folder_claim(ledger),
         *deleted_again(ledger),
         *_ended_rule_claims(ledger),
         *_plan_claim(ledger),

@@ -208,7 +208,7 @@ class CompactionTask:
             return None
         text = words(message.parts[cite.part])[cite.start : cite.end].rstrip()
         start = _offer_start(text)
-        if not 0 < len(text) - start <= LONGEST_OFFER:
+        if not 0 < len(text) - start <= LONGEST_OFFER or not _WORDS.search(_LINK.sub("", text[start:])):
             return None
         place = cite._replace(start=cite.start + start, end=cite.start + len(text))
         return Claim("", ClaimKind.NEXT, text[start:], (place,), Trust.ASSISTANT, verbatim=True)
@@ -311,6 +311,9 @@ def _offer_start(text: str) -> int:
     return start
 
 
+_LINK = lazy_pattern(r"https?://\S+")
+_WORDS = lazy_pattern(r"[^\W\d_]+[\s,]+[^\W\d_]+|[?？]|[\u3040-\u30ff\u4e00-\u9fff]{6}")
+"""Two words in a row, or a question: what has neither offers nothing, such as a list of links."""
 _BETWEEN_PARAGRAPHS = lazy_pattern(r"\n[ \t]*\n\s*")
 _OPTION = lazy_pattern(
     r"^[ \t]*(?:[-*•] )?\**(?:\(?(?:\d{1,2}|[A-Za-z])[.):]\**\s"

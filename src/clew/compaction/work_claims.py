@@ -22,6 +22,7 @@ from clew.compaction.plan.digest import (
     NOT_FIXED,
     NOT_REPEATED,
     PARTLY_REDONE,
+    WORKING_FOLDER,
 )
 from clew.compaction.quote_claims import clip
 from clew.ledger.artifacts import Artifact
@@ -91,6 +92,13 @@ def changed_files(ledger: Ledger) -> Iterator[Claim]:
 def _change(artifact: Artifact) -> Action:
     """Return what was done to a file; one that was changed and then read counts as changed."""
     return artifact.action if artifact.action in CHANGES else Action.MODIFIED
+
+
+def folder_claim(ledger: Ledger) -> Iterator[Claim]:
+    """Yield the folder in which the agent works, if its harness said so."""
+    if (source := ledger.folder.source) is not None:
+        text = f"{WORKING_FOLDER}{ledger.folder.path}"
+        yield Claim("", ClaimKind.ARTIFACT, text, (source,), Trust.UNTRUSTED, topic=Topic.FOLDER)
 
 
 def deleted_again(ledger: Ledger) -> Iterator[Claim]:

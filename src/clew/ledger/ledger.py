@@ -26,6 +26,7 @@ from clew.ledger.loop import Loop
 from clew.ledger.loops import Loops
 from clew.ledger.turns import Turns
 from clew.ledger.user_quotes import UserQuote, UserQuotes
+from clew.ledger.working_folder import WorkingFolder
 from clew.message import Cite, Item, JsonObject, Message, Trust, words
 from clew.rules.codec import copy_tracker, from_json, to_json
 from clew.rules.findings import Findings
@@ -34,11 +35,8 @@ from clew.rules.pins import Pins
 from clew.rules.rule import RuleRef, Verdict
 from clew.rules.speech import utterances
 
-VERSION = 6
-"""Version of the JSON form that ``to_json`` writes."""
-READABLE = (5, VERSION)
-"""Versions that ``from_json`` reads: version 5 also has exact values, which are ignored. A snapshot of
-another version is discarded and built again from the log."""
+VERSION = 7
+"""Version of the JSON form that ``to_json`` writes; a snapshot of another one is built again from the log."""
 _BLOCK = 256
 """Messages that one tracker reads before the next tracker starts; chosen by hand."""
 
@@ -58,6 +56,7 @@ class _Kept:
     facts: KeptFacts = field(default_factory=KeptFacts)
     words: UserQuotes = field(default_factory=UserQuotes)
     turns: Turns = field(default_factory=Turns)
+    folder: WorkingFolder = field(default_factory=WorkingFolder)
 
 
 class Ledger:
@@ -106,7 +105,7 @@ class Ledger:
         known = recorded or itertools.repeat(None)
         found = [kept.pins.add(*one) for one in zip(readings, known, strict=False)]
         story = (kept.approvals, kept.words) if self._story else ()
-        for keeper in (kept.goals, kept.loops, *story):
+        for keeper in (kept.goals, kept.loops, kept.folder, *story):
             for reading in readings:
                 keeper.add(reading)
         for reading in readings:
@@ -119,6 +118,11 @@ class Ledger:
             if reading.exchanges:
                 kept.failures.add(reading, kept.artifacts.add(reading))
         return found
+
+    @property
+    def folder(self) -> WorkingFolder:
+        """Return the folder in which the agent works, as its harness said last."""
+        return self._kept.folder
 
     @property
     def pins(self) -> Pins:
@@ -249,7 +253,7 @@ class Ledger:
         """Return the ledger that ``to_json`` wrote; ``StoreDamaged`` if the version or the shape differs."""
         ledger = cls()
         try:
-            if value["version"] not in READABLE:
+            if value["version"] != VERSION:
                 raise StoreDamaged(f"the ledger snapshot has version {value['version']}, expected {VERSION}")
             ledger._kept = from_json(_Kept, value["kept"])
             ledger._calls = OpenCalls.from_json(value["calls"])

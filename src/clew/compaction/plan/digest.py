@@ -61,6 +61,8 @@ class Topic(StrEnum):
     FILES_READ = "files-read"
     FILE_TEXT = "file-text"
     """Passages of a file that the work is about."""
+    FOLDER = "folder"
+    """The folder in which the agent works."""
     COMMAND = "command"
     FAILURE = "failure"
     NAMES = "names"
@@ -72,6 +74,7 @@ VALUE_SEPARATOR = " · "
 
 
 APPROVED_PLAN = "approved plan: "
+WORKING_FOLDER = "working directory: "
 ORDERS_OPENING = "orders in the text of "
 """How a claim begins that quotes some lines of a file, not a passage of it."""
 LEFT_OPENING = "listed, and not changed since:"
@@ -79,6 +82,7 @@ LEFT_OPENING = "listed, and not changed since:"
 _OPENINGS = (
     (ClaimKind.ARTIFACT, "last test run: ", Topic.TEST_RUN),
     (ClaimKind.ARTIFACT, "last check: ", Topic.CHECK),
+    (ClaimKind.ARTIFACT, WORKING_FOLDER, Topic.FOLDER),
     (ClaimKind.ARTIFACT, "text of ", Topic.FILE_TEXT),
     (ClaimKind.ARTIFACT, ORDERS_OPENING, Topic.FILE_TEXT),
     (ClaimKind.ARTIFACT, LEFT_OPENING, Topic.FILE_TEXT),

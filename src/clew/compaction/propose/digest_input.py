@@ -10,13 +10,13 @@ from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.propose.request_text import request_excerpt
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
-from clew.compaction.quote_claims import shorten_claim
+from clew.compaction.quote_claims import LONGEST_QUOTE, shorten_claim
 from clew.ledger.approvals import cut_lines
 from clew.ledger.loop import OF_THE_USER, LoopKind
 from clew.message import Cite, Item, Message, Trust, words
 
 LONGEST_IN_VIEW = 240
-"""Characters of the request in progress if the view shows the whole."""
+"""Characters of a long request in progress if the view shows the whole; a usual one is stated whole."""
 EARLY_WORDS_SHARE = 0.4
 """Part of that share for early statements of the user; chosen by hand."""
 NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.FACT)
@@ -97,7 +97,7 @@ class DigestInput:
         if self.request is None:
             return []
         return [
-            shorten_claim(self.request._replace(kind=ClaimKind.GOAL), self.terms.longest or LONGEST_IN_VIEW)
+            shorten_claim(self.request._replace(kind=ClaimKind.GOAL), self.terms.longest or LONGEST_QUOTE)
         ]
 
     @property
@@ -172,8 +172,8 @@ class DigestInput:
         )
         if text is not None:
             return request._replace(text=text, verbatim=text == request.text)
-        usual = self.for_request if is_gone else LONGEST_IN_VIEW
-        return shorten_claim(request, self.terms.longest or usual)
+        in_view = LONGEST_QUOTE if len(request.text) <= LONGEST_QUOTE else LONGEST_IN_VIEW
+        return shorten_claim(request, self.terms.longest or (self.for_request if is_gone else in_view))
 
     @cached_property
     def _plan(self) -> list[Claim]:
