@@ -144,7 +144,7 @@ def _files_read(ledger: Ledger) -> tuple[list[Artifact], int]:
     """
     files = ledger.artifacts.files
     folders = {posixpath.dirname(artifact.name) for artifact in files}
-    read = [artifact for artifact in files if not artifact.changed]
+    read = [artifact for artifact in files if artifact.exists and not artifact.changed]
 
     def weight(artifact: Artifact) -> tuple[bool, bool, int]:
         is_minor = artifact.name in folders or _MINOR.search(artifact.name) is not None

@@ -158,12 +158,8 @@ class Artifacts:
         if action is Action.WRITTEN:
             before = self.held.get(ArtifactKey(ArtifactKind.FILE, name))
             action = Action.MODIFIED if before is not None and before.exists else Action.CREATED
-        inside = self._inside(name) if action in (Action.DELETED, Action.MOVED) else []
-        for path in inside:
-            to = f"{touch.to.rstrip('/')}{path[len(name) :]}" if touch.to else ""
-            self._apply_touch(Touch(action, path, to), cite)
-        if inside:
-            return inside
+        for path in self._inside(name) if action in (Action.DELETED, Action.MOVED) else ():
+            self._apply_to_file_inside(path, touch, name, cite)
         artifact = self._touch(ArtifactKind.FILE, name, action, cite)
         if action is not Action.MOVED or not touch.to:
             return [name] if action in CHANGES else []
@@ -175,6 +171,16 @@ class Artifacts:
         )
         self._touch(ArtifactKind.FILE, target, touch_action, cite)
         return [name, target]
+
+    def _apply_to_file_inside(self, path: str, touch: Touch, folder: str, cite: Cite) -> None:
+        """Record what deleting or moving a folder did to a file in it; one only read is just gone."""
+        key = ArtifactKey(ArtifactKind.FILE, path)
+        if touch.action is Action.MOVED and touch.to:
+            self._apply_touch(Touch(Action.MOVED, path, f"{touch.to.rstrip('/')}{path[len(folder) :]}"), cite)
+        elif self.held[key].changed:
+            self._touch(ArtifactKind.FILE, path, Action.DELETED, cite)
+        else:
+            self.held[key] = replace(self.held[key], action=Action.DELETED)
 
     def _inside(self, folder: str) -> list[str]:
         """Return the known files in a folder that a call deletes or moves."""
