@@ -36,6 +36,20 @@ def test_importing_again_adds_nothing(clew: Run, tmp_path: Path):
     assert clew("import", str(EXAMPLE), CLEW_HOME=one).stdout == f"{SESSION}: nothing new, 287 in all\n"
 
 
+def test_an_older_copy_adds_nothing_and_says_that_the_log_has_more(clew: Run, tmp_path: Path):
+    one, _ = stores(tmp_path)
+    lines = [{"role": role, "content": f"{role} {n}"} for n in range(4) for role in ("user", "assistant")]
+    path = tmp_path / "talk.json"
+    path.write_text(json.dumps(lines))
+    clew("import", str(path), CLEW_HOME=one)
+    path.write_text(json.dumps(lines[:4]))
+    again = clew("import", str(path), CLEW_HOME=one)
+    assert again.returncode == 0
+    assert again.stdout.endswith("nothing new, 8 in all; the log has 4 messages more than this file\n")
+    path.write_text(json.dumps([*lines[:3], {"role": "user", "content": "another"}]))
+    assert "differs from the imported one" in clew("import", str(path), CLEW_HOME=one).stderr
+
+
 def lists(tmp_path: Path, name: str, *words: str) -> str:
     folder = tmp_path / name
     folder.mkdir()

@@ -73,6 +73,14 @@ def test_a_compaction_that_was_taken_back_is_not_counted():
     assert len(tool_compactions(Transcript(Start("s", "codex"), records[:3]))) == 1
 
 
+def test_a_file_that_grew_is_said_to_be_compacted_as_often_as_it_was():
+    records = [Entry(said_by(Role.USER, "one"), "e1"), Boundary("b1"), Entry(said_by(Role.USER, "two"), "e2")]
+    store, start = MemoryStore(), Start("s", "codex")
+    assert import_transcript(store, Transcript(start, tuple(records)), current=True).by_tool == 1
+    records += [Boundary("b2"), Entry(said_by(Role.USER, "three"), "e3")]
+    assert import_transcript(store, Transcript(start, tuple(records)), current=True).by_tool == 2
+
+
 def test_an_import_remembers_the_tools_compactions_and_the_timeline_shows_them(home: Home):
     path = next((home.path / ".claude").rglob(f"{CLAUDE}.jsonl"))
     (session,) = load(path)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Run, clew
 
 __all__ = ["clew"]
@@ -25,6 +27,25 @@ def test_a_folder_is_read_in_listed_searched_and_shown(clew: Run, tmp_path: Path
         "semi-trusted",
     )
     assert clew("knowledge", "show", hit["ref"]).stdout == "## Restart\n\nDrain it first.\n"
+
+
+def test_a_document_is_named_from_the_current_folder_and_a_section_by_its_heading(
+    clew: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "wiki" / "net").mkdir(parents=True)
+    (tmp_path / "wiki" / "net" / "dns.md").write_text(
+        "# DNS\n\n## Zones\n\nTwo of them.\n\n### Inner\n\nOne.\n\n## Cache\n\nNone.\n"
+    )
+    clew("knowledge", "index", str(tmp_path / "wiki"))
+    monkeypatch.chdir(tmp_path)
+    assert clew("knowledge", "show", "wiki/net/dns.md").stdout.startswith("# DNS\n\n## Zones")
+    section = clew("knowledge", "show", "net/dns.md#zones").stdout
+    assert section.startswith("## Zones\n\nTwo of them.\n\n### Inner\n\nOne.\n")
+    assert "Cache" not in section
+    assert clew("knowledge", "show", "wiki/net/dns.md#Cache").stdout == "## Cache\n\nNone.\n"
+    refused = clew("knowledge", "show", "net/dns.md#Mail").stderr
+    assert "no heading 'Mail'" in refused
+    assert "DNS, Zones, Inner, Cache" in refused
 
 
 def test_without_a_folder_it_says_how_to_read_one_in(clew: Run) -> None:

@@ -90,7 +90,7 @@ def import_transcript(
     """
     entries = transcript.full_entries()
     ctx = Ctx(workspace=WORKSPACE, session=name or _name(transcript, entries))
-    known = _known_messages(store, ctx, entries)
+    known, ahead = _known_messages(store, ctx, entries)
     head = store.head(ctx)
     before = head.seq
     about = _about(transcript, with_label=calls)
@@ -105,18 +105,21 @@ def import_transcript(
     resumes = bool(compacted) and (calls or current) and not by_clew
     if resumes:  # the view continues from what the tool left
         head = store.append(ctx, [_resume(store, ctx)], head)
-    return ImportResult(ctx, head, head.seq - before, len(compacted) if resumes else 0)
+    return ImportResult(ctx, head, head.seq - before, recorded + len(compacted) if resumes else 0, ahead)
 
 
-def _known_messages(store: Store, ctx: Ctx, entries: Sequence[Entry]) -> int:
-    """Return how many entries of a file the log has; raise ``SessionDiverged`` if it has others."""
+def _known_messages(store: Store, ctx: Ctx, entries: Sequence[Entry]) -> tuple[int, int]:
+    """Return how many entries of a file the log has, and how many messages it has after them.
+
+    Raise ``SessionDiverged`` if one differs.
+    """
     known = 0
     for known, stored in enumerate(store.read(ctx, kinds=[MESSAGE.name]), start=1):
         if known > len(entries):
-            raise SessionDiverged(f"{ctx.session}: the file has {len(entries)} messages, the log has more")
+            continue
         if stored.event.body.get("fingerprint") != _fingerprint(entries[known - 1].message):
             raise SessionDiverged(f"{ctx.session}: message {known} of the file differs from the imported one")
-    return known
+    return min(known, len(entries)), max(0, known - len(entries))
 
 
 def _about(transcript: Transcript, *, with_label: bool) -> JsonObject:
@@ -227,6 +230,7 @@ def _print_import(term: Terminal, imported: ImportResult, *, as_json: bool) -> N
         term.write_json(result)
         return
     new = count(imported.events, "new event") if imported.events else "nothing new"
-    term.say(f"{imported.ctx.session}: {new}, {imported.head.seq:,} in all")
+    ahead = f"; the log has {count(imported.ahead, 'message')} more than this file" if imported.ahead else ""
+    term.say(f"{imported.ctx.session}: {new}, {imported.head.seq:,} in all{ahead}")
     if times := imported.by_tool:
         term.say(f"its tool compacted it {count(times, 'time')}: the view is what its model sees now")

@@ -147,8 +147,10 @@ def _hit_json(hit: SearchHit) -> dict[str, object]:
 
 
 def _show(args: argparse.Namespace, term: Terminal) -> int:
+    path, sign, part = args.ref.partition("#")
+    here = f"{Path(path).resolve()}{sign}{part}"  # a path may also start at the current folder
     folders = manifests(clew_home())
-    places = [(folder, args.ref.removeprefix(f"{folder.root}/")) for folder in folders]
+    places = [(folder, ref.removeprefix(f"{folder.root}/")) for ref in (args.ref, here) for folder in folders]
     holder = next((place for place in places if place[1].partition("#")[0] in place[0].documents), None)
     if holder is None:
         raise NotFound(f"no indexed document for {args.ref!r}", ADVICE)

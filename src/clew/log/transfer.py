@@ -118,7 +118,9 @@ class ImportResult:
     events: int
     """How many events were new."""
     by_tool: int = 0
-    """How many compactions of the session's own tool decide what the view is now."""
+    """How many compactions the session's own tool made, if the last is new and decides what the view is."""
+    ahead: int = 0
+    """How many messages the log has after those of the file: the file is an older copy."""
 
 
 def import_session(store: Store, workspace: str, inp: IO[bytes]) -> ImportResult:

@@ -158,7 +158,7 @@ def _entry(session: str, path: str, topic: str, time: str, piece: DocumentPiece)
 
 
 # Matches a reference such as docs/ops.md#Restart:12-30.
-_REF = re.compile(r"(?P<path>.+?)#(?P<heading>.*):(?P<first>\d{1,9})-(?P<last>\d{1,9})")
+_REF = re.compile(r"(?P<path>.+?)#(?P<heading>.*?)(?::(?P<first>\d{1,9})-(?P<last>\d{1,9}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +223,23 @@ def _is_fresh(root: Path, document: Document) -> bool:
     return text is not None and _hash(text) == document.hash
 
 
+def _section(parts: re.Match[str], text: str) -> tuple[int, int]:
+    """Return the first and the last line under a heading, the headings below it included."""
+    pieces = split_document(parts["path"], text)
+    wanted = parts["heading"].casefold()
+    places = [(piece.first, piece.last) for piece in pieces if wanted in map(str.casefold, piece.trail)]
+    if not places:
+        known = ", ".join(dict.fromkeys(name for piece in pieces for name in piece.trail))
+        advice = f"its headings are: {known}" if known else "it has no headings"
+        raise NotFound(f"{parts['path']} has no heading {parts['heading']!r}", advice)
+    return min(places)[0], max(places)[1]
+
+
 def read_passage(manifest: Manifest, ref: str) -> DocumentPassage:
     """Return the text at a reference of a folder, or of a whole document by its path; secrets masked."""
     parts = _REF.fullmatch(ref)
+    if ref in manifest.documents:
+        parts = None
     document = manifest.documents.get(parts["path"] if parts else ref)
     if document is None:
         raise NotFound(
@@ -238,5 +252,6 @@ def read_passage(manifest: Manifest, ref: str) -> DocumentPassage:
         raise NotFound(f"{document.path} is gone", "run `clew knowledge index` to remove it from the index")
     lines = text.splitlines()
     if parts:
-        lines = lines[int(parts["first"]) - 1 : int(parts["last"])]
+        first, last = (parts["first"], parts["last"]) if parts["first"] else _section(parts, text)
+        lines = lines[int(first) - 1 : int(last)]
     return DocumentPassage(ref, mask("\n".join(lines)).text, _is_fresh(root, document))
