@@ -183,7 +183,7 @@ def test_one_oversized_result_is_shrunk_at_once():
 @pytest.mark.parametrize(
     ("signal", "why"),
     [
-        (ResultArrived(25_000), "one result of a tool has 25,000 tokens, and up to 25,000 are allowed"),
+        (ResultArrived(25_000), "100,000 of 192,000 usable tokens are in use (52%)"),
         (Resumed(3_599), "the work resumes after 1 h 00 min: not long"),
         (Resumed(120), "the work resumes after 2 min: not long"),
         (

@@ -113,7 +113,11 @@ def _answers(case: _Case, signals: tuple[Signal, ...]) -> Iterator[Compact | Cal
     if request in signals:
         yield Compact(request.trigger, request.why, _target_when_asked(case))
     yield from _pressure(case)
-    yield from (_decide_oversized(case, signal) for signal in signals if isinstance(signal, ResultArrived))
+    yield from (
+        oversized
+        for signal in signals
+        if isinstance(signal, ResultArrived) and (oversized := _oversized(case, signal))
+    )
     yield from (_boundary(case, signal) for signal in signals if not isinstance(signal, ResultArrived))
 
 
@@ -125,11 +129,11 @@ def _pressure(case: _Case) -> Iterator[Compact]:
         yield Compact(Trigger.PRESSURE, f"{case.fill}; {edge}", levels.target)
 
 
-def _decide_oversized(case: _Case, result: ResultArrived) -> Compact | Calm:
-    """Target that one result: it is the newest, so shortening it now loses no cache."""
+def _oversized(case: _Case, result: ResultArrived) -> Compact | None:
+    """Target that one result if it is too large: it is the newest, so shortening it now loses no cache."""
     most = case.policy.oversized.of(case.fill.window.usable_tokens)
     if result.tokens <= most:
-        return Calm(f"{result.why}, and up to {most:,} are allowed")
+        return None
     target = case.fill.used_tokens - result.tokens + most
     return Compact(
         Trigger.OVERSIZED, f"{result.why}, more than {most:,}", max(target, case.fill.fixed_tokens)
