@@ -332,7 +332,7 @@ def test_a_preview_shows_what_would_be_lost_and_keeps_it_once_it_was_read(own_pa
     go(page, "digests")
     page.get_by_role("button", name="Compact…").click()
     page.get_by_label("What matters now").fill("the rule on legacy")
-    page.get_by_label("Down to, in tokens").fill("1500")
+    page.get_by_label("Down to, in tokens").fill("1200")
     page.get_by_role("button", name="Preview").click()
     page.locator(".preview summary", has_text="exact values").click()
     assert "miss the provider's cache" in page.get_by_label("cost in prompt cache").inner_text()

@@ -328,5 +328,5 @@ def test_a_rule_that_was_lifted_is_never_quoted_as_if_it_stood():
     lifted = [user("Never modify files under legacy/."), *filler(3), user("You may edit legacy/ now.")]
     done = clew.compact([user("Tidy up the billing code."), *lifted, *filler()], target_tokens=1_500)
     digest = done.messages[0]["content"]
-    assert digest.count("Never modify files under legacy/.") == 2
     assert '- no longer holds: "Never modify files under legacy/."' in digest
+    assert "Rules that hold" not in digest
