@@ -336,3 +336,12 @@ def test_a_hit_that_is_cut_keeps_its_path_and_line_number():
     shown = cut_line(f"{place}    {'embeddings, ' * 40}end", 90)
     assert shown.startswith(place)
     assert shown.endswith("end")
+
+
+def test_of_what_a_harness_puts_before_an_output_nothing_is_left_over():
+    body = "\n".join(f"   {n}\tvalue_{n} = compute({n})" for n in range(300, 340))
+    text = f"Chunk ID: 98d7f1\nWall time: 0.08 seconds\nOriginal token count: 739\nOutput:\n{body}"
+    for room in (120, 300, 700):
+        shown = ExcerptSource(text).excerpt(room)
+        assert "Original token count" not in shown
+        assert "Output:" not in shown

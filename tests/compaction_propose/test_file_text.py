@@ -122,6 +122,22 @@ def test_files_of_the_same_common_name_are_told_apart_by_their_folder():
         assert {one.is_needed for one in leaving(view, {"m1", "m2"})} == {is_needed}
 
 
+def test_a_line_that_is_too_long_leaves_a_mark_in_its_passage():
+    rows = [f"    ({n}, 'rate {n}', table[{n}])," for n in range(12)]
+    rows.insert(6, f"    (99, '{'endless ' * 60}'),")
+    text = "\n".join(["RATES = [", *rows, "]"])
+    view = items(
+        [
+            *read("c1", "src/rates.py", text),
+            *(spoken(f"Step {n}.") for n in range(6)),
+            spoken("Next is src/rates.py."),
+        ]
+    )
+    [passage] = leaving(view, {"m1", "m2"})
+    lines = [line.text for line in passage.lines]
+    assert lines[6:9] == [rows[5], "[… 1 line]", rows[7]]
+
+
 def test_a_document_that_nothing_names_any_more_gives_no_passages():
     replies = [spoken(f"Step {n}.") for n in range(7)]
     assert leaving(items([*read("c1", "docs/rates.md", RATES), *replies]), {"m1", "m2"}) == []

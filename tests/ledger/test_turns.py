@@ -61,6 +61,15 @@ def test_of_several_texts_in_one_message_the_first_that_asks_is_the_request():
     assert story(ledger_of(*talk), *talk) == [("Add a flag to the CLI.", True, "Done.")]
 
 
+def test_a_note_of_a_harness_in_place_of_a_text_is_no_report():
+    talk = (
+        user("Add a flag to the CLI."),
+        assistant("The flag is added."),
+        assistant("[History evicted to storage]"),
+    )
+    assert story(ledger_of(*talk), *talk) == [("Add a flag to the CLI.", True, "The flag is added.")]
+
+
 def test_what_the_agent_says_before_anybody_asked_is_no_report():
     assert ledger_of(assistant("Hello, I found that the cache is stale on start.")).turns.all == []
 

@@ -107,7 +107,7 @@ class Turns:
             del self.all[1 : len(self.all) - MOST_TURNS]
 
     def _answered(self, utterance: Utterance) -> None:
-        if self.all:
+        if self.all and not _BRACKETED.fullmatch(utterance.text):
             last = self.all[-1]
             self.all[-1] = Turn(last.ask, last.asks, utterance.cite(0, len(utterance.text)))
         if is_working_note(utterance.text):
@@ -159,6 +159,8 @@ def is_acknowledgement(text: str) -> bool:
 
 # What the patterns recognise ---------------------------------------------------------------------------
 
+_BRACKETED = lazy_pattern(r"\s*\[[^\[\]\n]{0,200}\]\s*")
+"""A note of a harness in place of a text: "[Compacted history content evicted to durable cold storage]"."""
 _MISSING = lazy_pattern(
     r"\bno longer\b|\bunused\b|\bmissing\b|\b(?:does|do|did|is|are|was)(?:n['’]t| not)\s"
     r"(?:(?:yet|actually|even|currently)\s)?(?:used|exist|there|needed|defined|set|available|implemented)\b",

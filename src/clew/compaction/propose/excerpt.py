@@ -14,7 +14,7 @@ every part that is shown shorter than it is (``shrink.py``) and for long request
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, islice, takewhile
+from itertools import chain, dropwhile, islice, takewhile
 
 from clew.compaction.propose.diff_excerpt import Diff
 from clew.compaction.propose.file_outline import outline_of
@@ -22,6 +22,7 @@ from clew.compaction.propose.guides import order_steps, step_lines
 from clew.compaction.propose.line_kinds import (
     AROUND,
     FAILED,
+    HEADER,
     ID,
     LISTING,
     SAYS_NOTHING,
@@ -380,7 +381,8 @@ class ExcerptSource:
         text = self.text
         shown: list[str] = []
         done, is_free = 0, pieces is None
-        for line in sorted(lines):
+        said = [*dropwhile(lambda line: is_free and HEADER.fullmatch(text, *line), sorted(lines))]
+        for line in said or sorted(lines):
             if line[0] > done and not (is_free and done == 0 and says_nothing(text, 0, line[0] - 1)):
                 is_short = line[0] - 1 - done <= short_gap
                 gap = text[done : line[0] - 1] if is_short else gap_note(text.count("\n", done, line[0]))

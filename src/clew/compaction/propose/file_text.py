@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.propose.current_text import OVERLAP, FileLine, FileTexts
+from clew.compaction.propose.lines import gap_note
 from clew.compaction.propose.named_parts import named_sections
 from clew.compaction.propose.topics import Topics
 from clew.message import Trust
@@ -138,9 +139,9 @@ def _runs(
     imports = _imports(lines)
     for i, line in enumerate(lines):
         leaves = i not in imports and _has_left(line, gone)
-        if leaves and len(line.text) <= LONGEST_LINE:
-            run.append(line)
-            size += len(line.text) + 1
+        if leaves:
+            run.append(line if len(line.text) <= LONGEST_LINE else line._replace(text=gap_note(1)))
+            size += len(run[-1].text) + 1
         ends = not line.text.strip() if size >= PASSAGE else False
         ends = ends or (i in named) != (i + 1 in named)
         if run and (not leaves or ends or size >= LONGEST_PASSAGE):

@@ -58,11 +58,14 @@ FAILED = AnyCasePattern(
     r"|\bexit(?:ed)?(?: with)?(?: code| status)?:? -?[1-9]|\breturncode\W{1,3}[1-9]|\bbuild fail|^fail\b"
 )
 """A verdict that says that a run failed: then what went wrong comes first."""
+_HEADER = r"(?:Chunk ID|Wall time|Original token count|Total output lines|Output):.*"
+HEADER = re.compile(_HEADER)
+"""A line that a harness puts before an output."""
 SAYS_NOTHING = re.compile(
     rf"\s*(?:{LINE_NUMBER})?[\W_]*"
     r"|<[^<>\n]{0,200}>(?:(?:file|directory|0)</\w+>)?|<path>[^<>\n]+</path>"
     r"|(?:Exit code|Process exited with code):? 0|\((?:End of file|Showing lines) [^()\n]*\)"
-    r"|(?:Chunk ID|Wall time|Original token count|Total output lines|Output):.*|> [\w@].*"
+    rf"|{_HEADER}|> [\w@].*"
     r"|(?:\[[\w:-]+\] )?\$ .*"
 )
 """A line without a word, or one that a harness or a package manager puts around an output."""
