@@ -70,8 +70,8 @@ class MandatoryContent:
     """What a digest should say, most important first. These need no grounding, because code made them."""
     open_items: tuple[LedgerEntry, ...] = ()
     decisions: tuple[LedgerEntry, ...] = ()
-    past_goals: tuple[LedgerEntry, ...] = ()
-    """Goals that the user has moved on from."""
+    goals: tuple[LedgerEntry, ...] = ()
+    """The goal, and those that the user has moved on from."""
     collapsed: tuple[RuleQuote, ...] = ()
     """Active rules that a line of the claims stands for, because there is no room for their words."""
 
@@ -141,7 +141,7 @@ def ledger_content(ledger: Ledger) -> LedgerContent:
             (*first, *early, *state, *rest),
             tuple(LedgerEntry(loop.id, loop.text, loop.source) for loop in ledger.loops.collapsed),
             tuple(LedgerEntry(decision.id, decision.quote, decision.source) for decision in ledger.decisions),
-            tuple(_past_goals(ledger)),
+            tuple(_goals(ledger)),
         ),
         frozenset((*range(len(first)), *range(before_state, before_state + len(state)))),
     )
@@ -178,12 +178,11 @@ def _goal_claim(ledger: Ledger) -> Iterator[Claim]:
         yield from _ended_since(ledger, goal)
 
 
-def _past_goals(ledger: Ledger) -> Iterator[LedgerEntry]:
-    """Yield the goals before the current one, each of them once."""
+def _goals(ledger: Ledger) -> Iterator[LedgerEntry]:
+    """Yield the goals, each of them once."""
     by_quote = {goal.quote: goal for goal in reversed(ledger.goals)}
     for goal in reversed(by_quote.values()):
-        if ledger.goal is None or goal.quote != ledger.goal.quote:
-            yield LedgerEntry(goal.id, goal.quote, goal.source)
+        yield LedgerEntry(goal.id, goal.quote, goal.source)
 
 
 def _ended_since(ledger: Ledger, goal: Goal) -> Iterator[Claim]:

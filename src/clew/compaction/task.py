@@ -125,7 +125,7 @@ class CompactionTask:
             claims,
             (*more.open_items, *own_content.open_items),
             (*more.decisions, *own_content.decisions),
-            own_content.past_goals,
+            own_content.goals,
             tuple(collapsed),
         )
 

@@ -10,7 +10,7 @@ from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.propose.request_text import request_excerpt
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
-from clew.compaction.quote_claims import LONGEST_QUOTE, shorten_claim
+from clew.compaction.quote_claims import LONGEST_QUOTE, beginning, shorten_claim
 from clew.ledger.approvals import cut_lines
 from clew.ledger.loop import OF_THE_USER, LoopKind
 from clew.message import Cite, Item, Message, Trust, words
@@ -83,13 +83,27 @@ class DigestInput:
             claims = [*self._agreed, *map(self._goal_in_room, claims)]
         request = self._request_in_room
         if request is None:
-            rest = [one for one in claims if not self._is_earlier_goal(one)]
-            return rest if self._agreed or len(rest) == len(claims) else [*self._last_request, *rest]
+            past = [one for one in claims if self._is_earlier_goal(one)]
+            rest = [one for one in claims if one not in past]
+            if self._agreed or not past:
+                return rest
+            return [*self._last_request, *rest, *self._as_words(past)]
         same = [one for one in claims if self._is_past_goal(one, request)]
         said = self.request.text if self.request else ""
         again = [one for one in claims if one.kind is ClaimKind.OPEN and _repeats(one, request, said)]
         rest = [one for one in claims if one not in same and one not in again]
-        return [request, *self._offer, *rest]
+        past = [] if request.kind is ClaimKind.GOAL else self._as_words(same)
+        return [request, *self._offer, *rest, *past]
+
+    def _as_words(self, goals: Iterable[Claim]) -> list[Claim]:
+        """Return goals that were reported done as what the user said: they may say how to work, too."""
+        sources = {goal.sources[0].message for goal in goals}
+        quotes = (
+            claim
+            for claim in self.brief.claims
+            if claim.kind is ClaimKind.GOAL and claim.topic is None and claim.sources[0].message in sources
+        )
+        return [_as_said(quote, self.terms.longest) for quote in quotes]
 
     @property
     def _last_request(self) -> list[Claim]:
@@ -213,6 +227,16 @@ class DigestInput:
     def asks(self, claim: Claim) -> bool:
         """Whether a claim quotes the request in progress, which the digest states anyway."""
         return self._request_in_room is not None and claim.text in self._request_in_room.text
+
+
+def _as_said(goal: Claim, longest: int | None) -> Claim:
+    """Return the words of a goal as the user's, or their beginning: a quote has no omission note."""
+    start = goal.text.partition("[… ")[0].rstrip()
+    if longest is not None:
+        start = beginning(start, longest).rstrip()
+    cite = goal.sources[0]
+    sources = goal.sources if start == goal.text else (cite._replace(end=cite.start + len(start)),)
+    return goal._replace(kind=ClaimKind.USER, text=start, verbatim=True, sources=sources)
 
 
 def _of_turn(claim: Claim, cite: Cite) -> bool:

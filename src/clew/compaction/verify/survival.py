@@ -1,7 +1,7 @@
 """Checks *pins*, *open loops*, *decisions* and *values*: what must stay in the view, and what leaves it.
 
 A rule (pin) must stay word for word, in its message or in a digest. An open item must stay too, but a long
-one may be cut to its beginning or an excerpt. Decisions, earlier goals and exact values may leave; the report
+one may be cut to its beginning or an excerpt. Decisions, goals and exact values may leave; the report
 names them, and whether a line that stays leads to them (``Loss``).
 """
 
@@ -216,13 +216,13 @@ MOST_VALUES = 100
 
 
 def check_decisions(case: VerificationContext) -> Iterator[Loss]:
-    """Report what becomes of decisions and earlier goals. Losing some is normal, so this is no error."""
+    """Report what becomes of decisions and goals. Losing some is normal, so this is no error."""
     missing = _missing_decisions(case)
     # Without a digest, what the view did not show before cannot be lost.
     lost = [one for one in missing if case.condenses or one.source.message in case.before]
     total = len(case.required.decisions) - (len(missing) - len(lost))
     yield loss_of(case, LossKind.DECISION, total, lost)
-    shown_before = [goal for goal in case.required.past_goals if _was_stated(case, goal)]
+    shown_before = [goal for goal in case.required.goals if _was_stated(case, goal)]
     lost_goals = [goal for goal in shown_before if not _is_stated(case, goal)]
     if lost_goals:
         yield loss_of(case, LossKind.GOAL, len(shown_before), lost_goals)
@@ -273,8 +273,10 @@ def _is_stated(case: VerificationContext, goal: LedgerEntry) -> bool:
 
 
 def _states(claim: Claim, goal: LedgerEntry) -> bool:
-    begin = plain(goal.text)[:LEAST_BEGINNING]
-    return any(cite.message == goal.source.message for cite in claim.sources) and begin in plain(claim.text)
+    if all(cite.message != goal.source.message for cite in claim.sources):
+        return False
+    is_excerpt = claim.kind in (ClaimKind.GOAL, ClaimKind.NEXT) and claim.topic is None
+    return is_excerpt or plain(goal.text)[:LEAST_BEGINNING] in plain(claim.text)
 
 
 def _missing_decisions(case: VerificationContext) -> list[LedgerEntry]:
