@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from clew.ledger import Action, Artifact, ArtifactKind, Ended
 from clew.ledger import artifacts as artifacts_module
 from clew.message import Cite
@@ -172,3 +174,74 @@ def test_a_relative_path_below_a_dot_folder_is_the_same_file_as_its_full_path():
         did("Edit", {"file_path": "../r/.github/workflows/ci.yml"}, "updated"),
     )
     assert list(state(ledger)) == ["/r/.github/workflows/ci.yml", "../r/.github/workflows/ci.yml"]
+
+
+def edited(path):
+    return did("Edit", {"file_path": path}, f"The file {path} has been updated.")
+
+
+def left_changed(*calls):
+    return [file.name for file in ledger_of(*calls).artifacts.changed if file.exists]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git checkout -- /r/api/jobs.py",
+        "git checkout HEAD -- /r/api/jobs.py",
+        "git restore /r/api/jobs.py",
+        "git restore /r/api/",
+        "git restore .",
+        "git checkout .",
+        "git reset --hard",
+        "git stash",
+        "git stash push -m wip",
+    ],
+)
+def test_a_file_that_git_put_back_is_not_changed(command):
+    assert left_changed(edited("/r/api/jobs.py"), ran(command)) == []
+    assert left_changed(edited("/r/api/jobs.py"), ran(command), edited("/r/api/jobs.py")) == [
+        "/r/api/jobs.py"
+    ]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "git checkout -- /r/web/page.py",
+        "git restore --staged /r/api/jobs.py",
+        "git restore --source=v2 /r/api/jobs.py",
+        "git checkout v2 -- /r/api/jobs.py",
+        "git checkout -b jobs",
+        "git stash list",
+        "git commit -am jobs && git checkout -- /r/api/jobs.py",
+    ],
+)
+def test_a_file_that_git_did_not_put_back_stays_changed(command):
+    assert "/r/api/jobs.py" in left_changed(edited("/r/api/jobs.py"), ran(command))
+
+
+def test_a_new_file_outlives_a_restore_and_a_committed_change_too():
+    new = did("Write", {"file_path": "/r/new.py"}, "File created successfully at: /r/new.py")
+    assert left_changed(new, ran("git checkout .")) == ["/r/new.py"]
+    done = (edited("/r/a.py"), ran("git commit -am a"), ran("git checkout -- /r/a.py"))
+    assert left_changed(*done) == ["/r/a.py"]
+
+
+def test_what_is_taken_from_the_stash_is_changed_again():
+    stashed = (edited("/r/a.py"), edited("/r/b.py"), ran("git stash"))
+    assert left_changed(*stashed) == []
+    assert left_changed(*stashed, ran("git stash pop")) == ["/r/a.py", "/r/b.py"]
+
+
+def test_a_folder_that_is_made_anew_is_not_deleted():
+    assert state(ledger_of(ran("rm -rf dist/ && mkdir dist"))) == {}
+    assert state(ledger_of(ran("rm -rf dist/"), ran("mkdir -p dist"))) == {}
+    assert state(ledger_of(ran("rm -rf dist/"))) == {"dist": Action.DELETED}
+
+
+def test_files_are_in_the_order_in_which_they_were_last_touched():
+    again = (edited("/r/a.py"), edited("/r/b.py"), edited("/r/c.py"), edited("/r/a.py"))
+    assert left_changed(*again) == ["/r/b.py", "/r/c.py", "/r/a.py"]
+    commands = ledger_of(ran("make a"), ran("make b"), ran("make a")).artifacts.commands
+    assert [command.name for command in commands] == ["make b", "make a"]

@@ -12,6 +12,7 @@ from clew.ledger.shell import Touch, effects, normal_path
 
 READ, WRITTEN, MODIFIED = Action.READ, Action.WRITTEN, Action.MODIFIED
 DELETED, MOVED, CREATED, FETCHED = Action.DELETED, Action.MOVED, Action.CREATED, Action.FETCHED
+RESTORED = Action.RESTORED
 
 
 @pytest.mark.parametrize(
@@ -44,10 +45,13 @@ DELETED, MOVED, CREATED, FETCHED = Action.DELETED, Action.MOVED, Action.CREATED,
         (r"cat a\ b.txt", [Touch(READ, "a b.txt")]),
         ("git mv a.py b.py", [Touch(MOVED, "a.py", "b.py")]),
         ("git rm --cached a.py && git rm b.py", [Touch(DELETED, "b.py")]),
-        ("git checkout -- a.py", [Touch(MODIFIED, "a.py")]),
-        ("git restore a.py", [Touch(MODIFIED, "a.py")]),
+        ("git checkout -- a.py", [Touch(RESTORED, "a.py")]),
+        ("git restore a.py", [Touch(RESTORED, "a.py")]),
         ("git checkout main", []),
-        ("git checkout src/a.py b.md", [Touch(MODIFIED, "src/a.py"), Touch(MODIFIED, "b.md")]),
+        (
+            "git checkout src/a.py b.md",
+            [Touch(RESTORED, "src/a.py"), Touch(RESTORED, "b.md")],
+        ),
         ("git checkout HEAD~1 src/a.py", [Touch(MODIFIED, "src/a.py")]),
         ("git checkout -b fix/a.py", []),
         ("git checkout release/1.2", []),

@@ -223,3 +223,19 @@ def test_every_compaction_takes_a_checkpoint_also_outside_of_a_chat(session: Ses
     assert "reported: The parser reads leap years now; 14 tests pass." in told(first.changed)
     assert not [text for text in told(first.changed) if text.startswith("reported: Fix the date parser")]
     assert session.checkpoint("nothing new") is None
+
+
+def test_what_the_user_asked_for_is_listed_before_many_failures() -> None:
+    session = Session.open("s", MemoryStore(), window=50_000)
+    session.add(text_message(Role.USER, "Port the mailer."))
+    session.add(text_message(Role.ASSISTANT, "Noted."))
+    session.add(text_message(Role.USER, "Rename the parser."))
+    for number in range(15):
+        call = ToolCall(f"c{number}", "Bash", {"command": f"make step{number}"}, trust=Trust.ASSISTANT)
+        session.add(Message(Role.ASSISTANT, (call,)))
+        session.add(
+            Message(Role.TOOL, (ToolResult(call.call_id, (Text(f"Exit code 2\nmake: {number}"),), True),))
+        )
+    told = [point.text for point in checkpoint_from(session.ledger, 0, name="k1", time="", why="now").open]
+    assert "request: Rename the parser." in told
+    assert len([text for text in told if text.startswith("fails")]) > 1

@@ -113,8 +113,8 @@ def deleted_again(ledger: Ledger) -> Iterator[Claim]:
 def looked_at(ledger: Ledger) -> Iterator[Claim]:
     """Yield the last commands and the files that were read last, first those that occur again and again."""
     failed = {one.attempts[-1] for one in ledger.failures if one.attempts and not one.is_fixed}
-    latest_first = sorted(ledger.artifacts.commands, key=_last_touched, reverse=True)
-    telling = (one for one in latest_first[:LAST_COMMANDS] if not _is_everyday(one.name))
+    latest_first = ledger.artifacts.commands[: -LAST_COMMANDS - 1 : -1]
+    telling = (one for one in latest_first if not _is_everyday(one.name))
     run = list(islice(_different(telling), MOST_COMMANDS))[::-1]
     often = [command for command in run if command.count > 1]
     yield from (_command_claim(command, failed) for command in often)

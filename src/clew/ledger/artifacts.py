@@ -82,6 +82,9 @@ class Artifacts:
     """Tracks what calls touched."""
 
     held: dict[ArtifactKey, Artifact] = field(default_factory=dict)
+    """In the order in which they were last touched."""
+    stashed: list[Artifact] = field(default_factory=list)
+    """The changed files that the last ``git stash`` put away."""
     _changed: int = field(init=False, default=0)
     _by_name: dict[str, list[str]] = field(init=False, default_factory=dict)
     """Paths of the files by last component."""
@@ -91,7 +94,7 @@ class Artifacts:
 
     @property
     def files(self) -> tuple[Artifact, ...]:
-        """Return the files, in the order in which they were first touched."""
+        """Return the files, in the order in which they were last touched."""
         return self._of(ArtifactKind.FILE)
 
     @property
@@ -135,7 +138,7 @@ class Artifacts:
             return
         name = exchange.action.subject.strip()[:_LONGEST_COMMAND]
         key = ArtifactKey(ArtifactKind.COMMAND, name)
-        before = self.held.get(key)
+        before = self.held.pop(key, None)
         ended, code = exchange.outcome
         self.held[key] = Artifact(
             ArtifactKind.COMMAND,
@@ -152,6 +155,9 @@ class Artifacts:
         """Record what a call did to a file or URL; return the names of the changed files."""
         if touch.action is Action.FETCHED:
             self._touch(ArtifactKind.URL, touch.name, touch.action, cite)
+            return []
+        if touch.action in _UNDOING:
+            self._undo(touch)
             return []
         name = self._file_name(touch.name)
         action = touch.action
@@ -182,6 +188,36 @@ class Artifacts:
         else:
             self.held[key] = replace(self.held[key], action=Action.DELETED)
 
+    def _undo(self, touch: Touch) -> None:
+        """Record that files are as they were in the last commit, or as before a stash."""
+        name = self._file_name(touch.name)
+        if touch.action is Action.FOLDER:
+            key = ArtifactKey(ArtifactKind.FILE, name)
+            if key in self.held and not self.held[key].exists:
+                del self.held[key]  # a folder that was deleted is there again
+                self._index()
+            return
+        if touch.action is Action.UNSTASHED:
+            put_back, self.stashed = self.stashed, []
+            self.held |= {ArtifactKey(one.kind, one.name): one for one in put_back}
+        else:
+            undone = [one for one in self.changed if _is_in(one.name, name) and not self._stays(one)]
+            for one in undone:
+                as_before = replace(one, action=Action.READ, changes=0, last_change=None, moved_to="")
+                self.held[ArtifactKey(one.kind, one.name)] = as_before
+            if touch.action is Action.STASHED:
+                self.stashed = undone
+        self._index()
+
+    def _stays(self, file: Artifact) -> bool:
+        """Return True if a change outlives its undoing: git does not know the file, or has committed it."""
+        is_committed = any(
+            command.last.number > file.first.number and command.ended is Ended.OK
+            for command in self.commands
+            if _COMMITS.search(command.name)
+        )
+        return is_committed or (file.created and file.exists)
+
     def _inside(self, folder: str) -> list[str]:
         """Return the known files in a folder that a call deletes or moves."""
         if ArtifactKey(ArtifactKind.FILE, folder) in self.held:
@@ -191,7 +227,7 @@ class Artifacts:
     def _touch(self, kind: ArtifactKind, name: str, action: Action, cite: Cite) -> Artifact:
         """Record one more action on an artifact; return its new state."""
         key = ArtifactKey(kind, name)
-        before = self.held.get(key)
+        before = self.held.pop(key, None)
         changes = action in CHANGES
         if before is None and kind is ArtifactKind.FILE:
             self._by_name.setdefault(_last(name), []).append(name)
@@ -234,7 +270,7 @@ class Artifacts:
     def _forget(self) -> None:
         """Drop the unchanged artifacts that were touched longest ago."""
         unchanged = [key for key, artifact in self.held.items() if not artifact.changed]
-        # In order of first touch; artifacts touched only once go before the rest.
+        # Artifacts touched only once go before the rest.
         for key in sorted(unchanged, key=lambda key: self.held[key].count > 1)[
             : len(unchanged) - _KEPT_WHEN_FULL
         ]:
@@ -257,6 +293,11 @@ def removed_before_failing(exchange: Exchange) -> bool:
     )
 
 
+def _is_in(path: str, folder: str) -> bool:
+    """Return True if a path is this file, in this folder, or anywhere if the folder is "."."""
+    return folder in (".", path) or path.startswith(f"{folder.rstrip('/')}/")
+
+
 def _last(path: str) -> str:
     """Return the last component of a path with slashes or backslashes."""
     return path.replace("\\", "/").rsplit("/", 1)[-1]
@@ -270,6 +311,10 @@ def _is_tail(tail: str, path: str) -> bool:
 
 # What the patterns recognise ---------------------------------------------------------------------------
 
+_UNDOING = frozenset({Action.RESTORED, Action.STASHED, Action.UNSTASHED, Action.FOLDER})
+"""Actions that take back what was recorded of files."""
+_COMMITS = lazy_pattern(r"\bgit\b[^|;&\n]{0,60}\bcommit\b")
+"""A command that commits."""
 _REMOVES_FIRST = lazy_pattern(r"\brm\b[^;&|\n]*[;\n]")
 """A removal that is followed by another command whether or not it succeeds: "rm -f a; ls a"."""
 _COULD_NOT = lazy_pattern(r"^(?:\S*sh: )?(?:line \d+: )?(?:rm|cd): ", re.MULTILINE)

@@ -31,8 +31,16 @@ class Action(StrEnum):
     MOVED = "moved"
     RAN = "ran"
     FETCHED = "fetched"
+    RESTORED = "restored"
+    """As it was in the last commit: ``git checkout -- a.py``; "." is every file."""
+    STASHED = "stashed"
+    UNSTASHED = "unstashed"
+    FOLDER = "folder"
+    """A folder was made."""
 
 
+_MAY_BE_ALL = frozenset({Action.FETCHED, Action.RESTORED, Action.STASHED, Action.UNSTASHED})
+"""Actions on no file with a name: on an address, or on every file."""
 CHANGES = frozenset({Action.CREATED, Action.MODIFIED, Action.DELETED, Action.MOVED})
 """Actions after which a file is not what it was."""
 
@@ -99,7 +107,7 @@ def effects(line: str, folder: str = "") -> list[Touch]:
 
 def _is_named(touch: Touch) -> bool:
     """Return True if a touch has real names, no variables, wildcards or numbers."""
-    return touch.action is Action.FETCHED or not (
+    return touch.action in _MAY_BE_ALL or not (
         _NO_PATH.search(touch.name) or (touch.to and _NO_PATH.search(touch.to))
     )
 
@@ -186,13 +194,27 @@ def _git(words: Sequence[str]) -> Iterator[Touch]:
             yield from _moves(words[1:])
         case ["rm"] if "--cached" not in words:
             yield from _each(Action.DELETED)(words[1:])
-        case ["restore"]:
-            yield from _each(Action.MODIFIED, "s")(words[1:])
+        case ["restore"] if not {"--staged", "-S"} & set(words):
+            is_other = any(word.startswith(("-s", "--source")) for word in words)
+            yield from _each(Action.MODIFIED if is_other else Action.RESTORED, "s")(words[1:])
         case ["checkout"] if "--" in words:
-            yield from (Touch(Action.MODIFIED, name) for name in words[words.index("--") + 1 :])
+            at = words.index("--")
+            is_other = bool(_operands(words[1:at])) and "HEAD" not in words[:at]
+            action = Action.MODIFIED if is_other else Action.RESTORED
+            yield from (Touch(action, name) for name in words[at + 1 :])
+        case ["checkout"] if words[2:] == ["."]:
+            yield Touch(Action.RESTORED, ".")
+        case ["reset"] if "--hard" in words and _operands(words[1:]) in ([], ["HEAD"]):
+            yield Touch(Action.RESTORED, ".")
+        case ["stash"] if len(words) == 2 or words[2] in ("push", "save") or words[2].startswith("-"):
+            yield Touch(Action.STASHED, ".")
+        case ["stash"] if words[2] in ("pop", "apply"):
+            yield Touch(Action.UNSTASHED, ".")
         case ["checkout"] if not {"-b", "-B", "--orphan"} & set(words):
             names = (name for name in words[2:] if _HAS_SUFFIX.search(name))
-            yield from (Touch(Action.MODIFIED, name) for name in names)
+            is_of_head = len(words) > 2 and _HAS_SUFFIX.search(words[2]) is not None
+            action = Action.RESTORED if is_of_head else Action.MODIFIED
+            yield from (Touch(action, name) for name in names)
         case _:
             pass
 
@@ -291,6 +313,7 @@ _PROGRAMS: Mapping[str, Callable[[Sequence[str]], Iterator[Touch]]] = MappingPro
     {
         "rm": _each(Action.DELETED),
         "unlink": _each(Action.DELETED),
+        "mkdir": _each(Action.FOLDER, "m"),
         "mv": _moves,
         "cp": _copies,
         "touch": _each(Action.WRITTEN, "dtr"),

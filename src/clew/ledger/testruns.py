@@ -53,6 +53,8 @@ class Run:
         """Return True if this run included a test that ran before with these selections and filters."""
         if any(out in name or name in out for out in self.leaves_out):
             return False
+        if any("::" in chosen and chosen.removeprefix("./") in name for chosen in self.selects):
+            return True
         if not self.filters <= selected and not all(_is_named(text, name) for text in self.filters):
             return False
         if not self.selects or self.selects >= selected - self.filters > frozenset():

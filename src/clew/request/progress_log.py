@@ -20,7 +20,7 @@ from clew.errors import StoreDamaged
 from clew.ledger.artifacts import Artifact
 from clew.ledger.goal import Goal
 from clew.ledger.ledger import Ledger
-from clew.ledger.loop import DECLINED, LATER, Closed, Loop, LoopKind
+from clew.ledger.loop import DECLINED, LATER, OF_THE_USER, Closed, Loop, LoopKind
 from clew.ledger.outcome import Ended
 from clew.ledger.shell import CHANGES, Action
 from clew.log import PROGRESS
@@ -202,7 +202,7 @@ def checkpoint_from(
             *_newest(_closed_points(ledger, since, quote)),
         ),
         evidence=_newest(_evidence(ledger, since)),
-        open=_newest(_open(ledger)),
+        open=_most_important(list(dict.fromkeys(_open(ledger)))),
         next=_next_step(ledger),
     )
 
@@ -291,6 +291,10 @@ def _ending(command: Artifact) -> str:
     return "failed" if command.ended is Ended.FAILED else "ran"
 
 
+_ASKED = tuple(kind.value for kind in OF_THE_USER)
+"""How a point on something that the user asked for begins."""
+
+
 def _open(ledger: Ledger) -> Iterator[ProgressPoint]:
     for loop in ledger.loops.open:
         if _is_goal(loop, ledger.goal):
@@ -333,6 +337,14 @@ def _is_new(cite: Cite, since: int) -> bool:
 
 def _point(text: str, source: Cite, trust: Trust = Trust.ASSISTANT) -> ProgressPoint:
     return ProgressPoint(one_line(text, LONGEST_POINT), source.message, trust)
+
+
+def _most_important(points: Sequence[ProgressPoint]) -> tuple[ProgressPoint, ...]:
+    """Return the latest of what the user asked for, and of the rest as many as there is room for."""
+    asked = [point for point in points if point.text.startswith(_ASKED)][-MOST_POINTS:]
+    rest = [point for point in points if not point.text.startswith(_ASKED)]
+    kept = {*asked, *rest[max(0, len(rest) - (MOST_POINTS - len(asked))) :]}
+    return tuple(point for point in points if point in kept)
 
 
 def _newest(points: Iterator[ProgressPoint]) -> tuple[ProgressPoint, ...]:
