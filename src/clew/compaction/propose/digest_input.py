@@ -96,14 +96,20 @@ class DigestInput:
         return [request, *self._offer, *rest, *past]
 
     def _as_words(self, goals: Iterable[Claim]) -> list[Claim]:
-        """Return goals that were reported done as what the user said: they may say how to work, too."""
+        """Return goals that were reported done as what the user said: they may say how to work, too.
+
+        None if even the least does not fit otherwise: then the report names them as lost.
+        """
+        longest = self.terms.longest
+        if longest is not None and not self.terms.for_changes:
+            return []
         sources = {goal.sources[0].message for goal in goals}
         quotes = (
             claim
             for claim in self.brief.claims
             if claim.kind is ClaimKind.GOAL and claim.topic is None and claim.sources[0].message in sources
         )
-        return [_as_said(quote, self.terms.longest) for quote in quotes]
+        return [_as_said(quote, longest) for quote in quotes]
 
     @property
     def _last_request(self) -> list[Claim]:
@@ -232,8 +238,7 @@ class DigestInput:
 def _as_said(goal: Claim, longest: int | None) -> Claim:
     """Return the words of a goal as the user's, or their beginning: a quote has no omission note."""
     start = goal.text.partition("[… ")[0].rstrip()
-    if longest is not None:
-        start = beginning(start, longest).rstrip()
+    start = beginning(start, longest or len(start)).rstrip()
     cite = goal.sources[0]
     sources = goal.sources if start == goal.text else (cite._replace(end=cite.start + len(start)),)
     return goal._replace(kind=ClaimKind.USER, text=start, verbatim=True, sources=sources)
