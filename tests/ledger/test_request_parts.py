@@ -496,3 +496,9 @@ def test_what_a_long_answer_says_of_unfinished_code_is_no_open_work():
     reply = assistant(f"{PADDING} The deploy step is not implemented yet.")
     found = ledger_of(user("Explain what this project does."), reply, OTHER)
     assert [loop.text for loop in found.loops.open] == [OTHER.text]
+
+
+def test_a_heading_over_a_list_later_in_a_message_is_no_request():
+    text = "Please add:\n- search\n- Export formats:\n  - csv\n  - pdf"
+    assert [part.text for part in request_parts(text, Cite("m1"), after=0)] == ["search"]
+    assert [part.text for part in request_parts(text, Cite("m1"))] == ["search", "Export formats:"]

@@ -161,8 +161,10 @@ def _spans(text: str, after: int) -> Iterator[_PartSpan]:
             continue
         spans = list(_spans_of_sentence(text, sentence, split_objects=after < 0))
         if not spans and (is_listed or (asked_before and _is_name_after_semicolon(text, sentence))):
-            is_fact = states_only(sentence.text)
-            spans = [] if is_fact else [_PartSpan(sentence.start, sentence.end, only_names=True)]
+            # Later in a message a heading alone asks for nothing; as a part it stands for what is below it.
+            is_heading = after >= 0 and sentence.text.rstrip("*_ ").endswith(":")
+            is_none = is_heading or states_only(sentence.text)
+            spans = [] if is_none else [_PartSpan(sentence.start, sentence.end, only_names=True)]
         asked_before = bool(spans)
         if after >= 0:
             yield from spans
