@@ -330,3 +330,29 @@ def test_a_rule_that_was_lifted_is_never_quoted_as_if_it_stood():
     digest = done.messages[0]["content"]
     assert '- no longer holds: "Never modify files under legacy/."' in digest
     assert "Rules that hold" not in digest
+
+
+def test_large_reasoning_at_the_start_of_the_running_turn_does_not_empty_the_view():
+    messages = [{"role": "user", "content": "Read all the parts of the parser and list what is missing."}]
+    for number in range(60):
+        reasoning = {
+            "type": "reasoning",
+            "summary": [],
+            "encrypted_content": "gAAAA" * (4_000 if number >= 40 else 20),
+        }
+        call = {
+            "type": "function_call",
+            "call_id": f"c{number}",
+            "name": "read",
+            "arguments": f'{{"part": {number}}}',
+        }
+        lines = "\n".join(f"def parse_{number}_{line}(text): return text[{line}:]" for line in range(30))
+        result = {"type": "function_call_output", "call_id": f"c{number}", "output": lines}
+        messages += [reasoning, call, result]
+        if number == 39:
+            messages += [
+                {"role": "assistant", "content": "I have read 40 parts."},
+                {"role": "user", "content": "Go on with the rest."},
+            ]
+    done = clew.compact(messages, target_tokens=6_000)
+    assert 5_000 < done.report.tokens_after <= 6_000

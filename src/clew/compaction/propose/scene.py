@@ -432,10 +432,12 @@ class Scene:
     def opens_loop(self, start: int) -> int:
         """Return the index of the first step of the running turn in a view from ``start`` on.
 
-        It keeps its thinking: a provider may refuse a running turn that does not begin with thinking.
+        It keeps its thinking: a provider may refuse a running turn that does not begin with thinking. Reasoning
+        that is an item of its own, as in the Responses API, may leave: then no step is returned.
         """
         steps = range(max(start, self.loop), len(self.view))
-        return next((i for i in steps if self.view[i].message.role is Role.ASSISTANT), len(self.view))
+        first = next((i for i in steps if self.view[i].message.role is Role.ASSISTANT), len(self.view))
+        return len(self.view) if first < len(self.view) and _is_item(self.view[first].message) else first
 
     @cached_property
     def tail_room(self) -> int:
@@ -476,3 +478,11 @@ class Scene:
         smaller = {shrink.id: self.task.counter.count(shrink.message) for shrink in shrinks}
         sizes = zip(self.view[since:], self.sizes[since:], strict=True)
         return sum(smaller.get(item.id, size) for item, size in sizes)
+
+
+def _is_item(message: Message) -> bool:
+    """Whether a message is nothing but reasoning items of the Responses API."""
+    return all(
+        isinstance(part, Thinking) and part.native is not None and part.native.wire == "responses"
+        for part in message.parts
+    )
