@@ -161,3 +161,36 @@ def test_a_goal_can_only_begin_with_certain_words(text):
     word = first[1].lower() if first else ""
     assert not goal_module._CHANGE.match(text) or word in goal_module._CHANGE_WORDS
     assert not goal_module._REQUEST.match(text) or word in goal_module._REQUEST_WORDS
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "Ich brauche bis Montag eine Liste der offenen Mahnungen.",
+        "Ich hätte gern, dass du den Import reparierst.",
+        "J'aimerais que tu répares l'import avant lundi.",
+        "Me gustaría que arregles la importación.",
+        "Mi serve un elenco entro lunedì.",
+        "Preciso de uma lista até segunda.",
+        "Мне нужен список до понедельника.",
+        "I need a list of the open reminders by Monday.",
+    ],
+)
+@pytest.mark.parametrize("rule", ["Never push to main.", "Bitte niemals auf main pushen!"])
+def test_a_polite_wish_beside_a_rule_is_the_goal_and_open(wish, rule):
+    for text in (f"{wish} {rule}", f"{rule} {wish}"):
+        ledger = ledger_of(user(text))
+        assert ledger.goal is not None
+        assert [loop.text for loop in ledger.loops.open] == [text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ich will, dass du immer Tests schreibst.",
+        "I want you to never push.",
+        "I need you to always run the tests.",
+    ],
+)
+def test_a_wish_for_all_time_is_a_rule(text):
+    assert ledger_of(user(text)).goal is None

@@ -65,7 +65,7 @@ def _is_rule_or_fact(sentence: Sentence, rules_by_start: dict[int, Rule]) -> boo
     """Return True if a sentence is a rule (in each of its clauses) or states a fact."""
     rules = [rule for start, rule in rules_by_start.items() if sentence.start <= start < sentence.end]
     if rules:
-        if _asks_before_a_ban(sentence.text):
+        if _asks_before_a_ban(sentence.text) or _wishes_for_work(sentence.text, rules):
             return False
         in_rules = sum(len(rule.quote) for rule in rules)
         return all(map(_only_binds, rules)) and in_rules * 2 > len(sentence.text)
@@ -77,6 +77,16 @@ def _asks_before_a_ban(text: str) -> bool:
     ban = _BAN_AFTER_COMMA.search(text)
     before = text[: ban.start()] if ban else ""
     return begins_request(before) and not candidates_in(before, Trust.USER)
+
+
+def _wishes_for_work(text: str, rules: list[Rule]) -> bool:
+    """Return True for "ich brauche bis Freitag eine Übersicht": a wish for something, and no lasting rule."""
+    if not _WISHES.match(text) or _NEVER.search(text):
+        return False
+    return not any(
+        rule.kind is Kind.PROHIBITION or not _ALWAYS_CUES.isdisjoint(reason.cue for reason in rule.reasons)
+        for rule in rules
+    )
 
 
 def states_trouble(text: str) -> bool:
@@ -122,6 +132,28 @@ _BINDING_KINDS = frozenset((Kind.PROHIBITION, Kind.LIMIT, Kind.PREFERENCE, Kind.
 """Kinds of rules that are not requests."""
 _LASTING_CUES = frozenset(("always", "always_do", "lasting", "policy", "policy_ban"))
 """Cues of rules that hold from now on."""
+_ALWAYS_CUES = _LASTING_CUES - {"lasting"}
+"""Those that do not only say until when: "bis Freitag"."""
+_WISHES = lazy_pattern(
+    r"""\W*(?:(?:und|bitte|außerdem|et|y|e|por\ favor|s['’]il\ te\ plaît|per\ favore|and|also|please)\b\W*)*
+    (?:ich\ (?:brauche|bräuchte|möchte|will|hätte|wünsche|würde)\b
+    |wir\ (?:brauchen|bräuchten|möchten|hätten|wollen)\b
+    |(?:kannst|könntest|würdest|magst)\ du\b|(?:können|könnten|würden)\ sie\b
+    |j['’](?:aimerais|ai\ besoin)\b|je\ (?:voudrais|veux|souhaite)\b|il\ (?:me|nous)\ fa(?:ut|udrait)\b
+    |nous\ avons\ besoin\b|(?:peux|pourrais)-tu\b|(?:pouvez|pourriez)-vous\b
+    |(?:necesito|necesitamos|quiero|quisiera|queremos|puedes|podrías)\b|me\ gustaría\b
+    |(?:vorrei|vorremmo|puoi|potresti|potete)\b|(?:ho|abbiamo)\ bisogno\b|mi\ serv(?:e|ono)\b
+    |(?:preciso|precisamos|quero|queria|gostaria|podes?|poderia)\b
+    |мне\ нуж\w+|нам\ нуж\w+|хочу\b|хотел(?:а|ось)?\ бы\b|можешь\b|можете\b
+    |i\ (?:need|want|would\ like)\b|i['’]d\ like\b|we\ need\b|我需要|我想|我们需要|能不能|可以帮)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""How a wish for something begins, in several languages: "ich hätte gern", "j'ai besoin"."""
+_NEVER = lazy_pattern(
+    r"\b(?:nie|niemals|never|jamais|nunca|mai|никогда|always|immer|toujours|siempre|sempre|всегда)\b",
+    re.IGNORECASE,
+)
+"""Words of a wish that holds for all time."""
 _REQUEST_CUES = frozenset(("task", "request", "can_you", "asked"))
 """Cues of requests."""
 
