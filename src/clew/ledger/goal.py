@@ -15,6 +15,7 @@ from enum import StrEnum
 from clew.ledger.exchange import Reading
 from clew.ledger.non_requests import LONGEST_QUOTE, asks_for_nothing, asks_nothing_new, is_command
 from clew.ledger.phrases import Phrases
+from clew.ledger.withdrawals import withdrawal_in
 from clew.message import Cite, Item, Origin, Role, Text, Trust
 from clew.message.patterns import lazy_pattern
 from clew.rules.speech import ASSISTANT, PLAN, USER, Utterance
@@ -93,7 +94,7 @@ class Goals:
             self.cleared |= utterance.speaker is USER and _CLEARS.match(utterance.text) is not None
             if utterance.speaker is ASSISTANT:
                 self.reported_done = not reading.calls and _says_done(utterance.text)
-            elif self.goals and _takes_back(utterance):
+            elif self.goals and _takes_back(utterance, self.goals[-1].quote):
                 self._go_back()
             elif (kind := self._kind(utterance)) is not None:
                 self._set_goal(kind, utterance)
@@ -123,6 +124,9 @@ class Goals:
             if asks_nothing_new(text) or is_command(text) or asks_for_nothing(text):
                 return None
             return GoalKind.CHANGED if self.goals else GoalKind.FIRST
+        withdrawn = withdrawal_in(text) if utterance.speaker is USER else None
+        if withdrawn is not None and withdrawn.asks and withdrawn.is_of(self.goals[-1].quote):
+            return GoalKind.CHANGED
         request = text[_after_opening(text) :]
         kind = self._change(text) or (self._change(request) if request != text else None)
         if kind is None or _ASIDE.search(request, 0, _OPENING) or asks_nothing_new(text):
@@ -171,9 +175,15 @@ def _after_opening(text: str) -> int:
     return first.end() if first else 0
 
 
-def _takes_back(utterance: Utterance) -> bool:
+def _takes_back(utterance: Utterance, goal: str) -> bool:
+    """Return True if the user only withdraws the goal, and asks for nothing instead."""
     text = utterance.text
-    return utterance.speaker is USER and len(text) <= _LONGEST_WITHDRAWAL and bool(_WITHDRAWN.fullmatch(text))
+    if utterance.speaker is not USER:
+        return False
+    if len(text) <= _LONGEST_WITHDRAWAL and _WITHDRAWN.fullmatch(text):
+        return True
+    withdrawn = withdrawal_in(text)
+    return withdrawn is not None and bool(withdrawn.words) and not withdrawn.asks and withdrawn.is_of(goal)
 
 
 def _says_done(text: str) -> bool:

@@ -48,6 +48,7 @@ from clew.ledger.request_parts import request_parts
 from clew.ledger.stems import stems
 from clew.ledger.tool_actions import CHANGING, ActionKind
 from clew.ledger.unfinished import DividedReply, divided, may_be_answered, speaks_of_itself
+from clew.ledger.withdrawals import Withdrawal, withdrawal_in
 from clew.message import Cite
 from clew.rules.pasted import pasted_document
 from clew.rules.speech import ASSISTANT, USER, Utterance
@@ -142,12 +143,37 @@ class Talk:
     def _user_spoke(self, utterance: Utterance) -> None:
         self.command = None
         self._settle(utterance)
+        withdrawn = withdrawal_in(utterance.text)
+        if withdrawn is not None and self._cancel(withdrawn, utterance):
+            if withdrawn.asks:
+                self._ask(utterance)
+            return
         questions = list(questions_of_user(utterance))
         if not questions or says_more_than(utterance.text, questions):
             self._request(utterance, questions)  # with the words around its questions
             return
         for start, end in questions:
             self._open(LoopKind.QUESTION, utterance.text[start:end], utterance.cite(start, end))
+
+    def _cancel(self, withdrawn: Withdrawal, utterance: Utterance) -> bool:
+        """Cancel the open requests that the user withdraws; return whether there are any.
+
+        Without a name, it is what was asked for last.
+        """
+        asked = [
+            loop for loop in (*self.put_off.held.values(), *self.open.values()) if loop.kind in OF_THE_USER
+        ]
+        if not withdrawn.words:
+            last = max((loop.source.number for loop in asked), default=0)
+            asked = [loop for loop in asked if loop.source.number == last]
+        by = utterance.cite(0, len(utterance.text))
+        cancelled = [loop for loop in asked if withdrawn.is_of(_main_part(loop))]
+        for loop in cancelled:
+            if self.put_off.take(loop.id) is None:
+                self.open.pop(loop.id)
+            self.ended.append(loop.ended(Closed.CANCELLED, by))
+        self.compound.keep(self._messages_waiting())
+        return bool(cancelled)
 
     def _settle(self, utterance: Utterance) -> None:
         """Close what the model's last report closed; the user's words answer its questions.
@@ -223,6 +249,10 @@ class Talk:
             return
         if goes_on(utterance) and (self.open or self.put_off.held):
             return  # with what is open
+        self._ask(utterance, questions)
+
+    def _ask(self, utterance: Utterance, questions: Iterable[tuple[int, int]] = ()) -> None:
+        """Open what a text of the user asks for."""
         start, whole = _stripped(utterance.text)
         end = min(whole, start + LONGEST_REQUEST)
         self._open(LoopKind.REQUEST, utterance.text[start:end], utterance.cite(start, end))
@@ -449,6 +479,12 @@ class Talk:
             self.open[id_] = loop
         self._index(loop)
         return loop
+
+
+def _main_part(loop: Loop) -> str:
+    """Return the first of several things that a request asks for: a later one is withdrawn on its own."""
+    parts = request_parts(loop.text, loop.source)
+    return parts[0].text if len(parts) > 1 else loop.text
 
 
 def _within(cite: Cite, start: int, end: int) -> Cite:
