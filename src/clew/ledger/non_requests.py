@@ -31,6 +31,11 @@ def asks_nothing_new(text: str) -> bool:
     return bool(_EMPTY_WORDS.fullmatch(text[:LONGEST_QUOTE])) or not _LONG_WORD.search(text)
 
 
+def continues(text: str) -> bool:
+    """Return True if a text asks to go on with the work: "go on with step 4", "please continue"."""
+    return _CONTINUES.match(text) is not None
+
+
 def is_confirmation(text: str) -> bool:
     """Return True if a text only confirms what the model said or did: "yep, it looks as you described"."""
     return len(text) <= _LONGEST_CONFIRMATION and _CONFIRMS.fullmatch(text) is not None
@@ -103,6 +108,15 @@ def _only_binds(rule: Rule) -> bool:
 
 # What the patterns recognise ------------------------------------------------------------------------------
 
+_CONTINUES = lazy_pattern(
+    r"""(?:\W*(?:ok(?:ay)?|yes|great|good|perfect|thanks|now|and|then|so
+      |please|let['’]?s|you\ can)\b)*\W*
+    (?:go\ on|continue|carry\ on|keep\ going|proceed|resume|mach\ weiter|weiter\ mit|continuez|continúa|continua
+      |sigue|prosegui|продолжай|继续|続けて)"""
+    r"(?!\w)",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""The beginning of a request to go on: what the work is about stays what it was."""
 _EMPTY_WORDS = lazy_pattern(
     r"""\W*+(?:(?>
     good\ morning|thank\ you|go\ on|go\ ahead|do\ it|do\ that|run\ it|try\ again

@@ -13,6 +13,7 @@ from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
 from clew.compaction.quote_claims import LONGEST_QUOTE, beginning, shorten_claim
 from clew.ledger.approvals import cut_lines
 from clew.ledger.loop import OF_THE_USER, LoopKind
+from clew.ledger.non_requests import continues
 from clew.message import Cite, Item, Message, Trust, words
 
 LONGEST_IN_VIEW = 240
@@ -131,7 +132,9 @@ class DigestInput:
     def _is_earlier_goal(self, claim: Claim) -> bool:
         """Whether a claim states a past goal, and the user has asked for something else since."""
         last = self.request
-        return last is not None and not _of_turn(claim, last.sources[0]) and self._is_past_goal(claim, last)
+        if last is None or continues(last.text):
+            return False
+        return not _of_turn(claim, last.sources[0]) and self._is_past_goal(claim, last)
 
     @property
     def _offer(self) -> list[Claim]:

@@ -432,8 +432,8 @@ class Scene:
     def opens_loop(self, start: int) -> int:
         """Return the index of the first step of the running turn in a view from ``start`` on.
 
-        It keeps its thinking: a provider may refuse a running turn that does not begin with thinking. Reasoning
-        that is an item of its own, as in the Responses API, may leave: then no step is returned.
+        It keeps its thinking: a provider may refuse a running turn that does not begin with thinking.
+        Reasoning that is an item of its own, as in the Responses API, may leave: then no step is returned.
         """
         steps = range(max(start, self.loop), len(self.view))
         first = next((i for i in steps if self.view[i].message.role is Role.ASSISTANT), len(self.view))
