@@ -111,8 +111,8 @@ def _only_binds(rule: Rule) -> bool:
 _CONTINUES = lazy_pattern(
     r"""(?:\W*(?:ok(?:ay)?|yes|great|good|perfect|thanks|now|and|then|so
       |please|let['’]?s|you\ can)\b)*\W*
-    (?:go\ on|continue|carry\ on|keep\ going|proceed|resume|mach\ weiter|weiter\ mit|continuez|continúa|continua
-      |sigue|prosegui|продолжай|继续|続けて)"""
+    (?:go\ on|continue|carry\ on|keep\ going|proceed|resume|mach\ weiter|weiter\ mit|continuez
+      |continúa|continua|sigue|prosegui|продолжай|继续|続けて)"""
     r"(?!\w)",
     re.VERBOSE | re.IGNORECASE,
 )
