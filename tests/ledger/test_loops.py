@@ -257,6 +257,13 @@ def test_the_questions_behind_a_long_plan_stay_open_too():
     assert open_texts(ledger_of(user(text)), LoopKind.QUESTION) == ["Which port does the proxy use?"]
 
 
+@pytest.mark.parametrize("tag", ["</command-name>", "<command-args></command-args>", "<br/>\n"])
+def test_a_lone_tag_is_no_request_and_no_goal(tag):
+    ledger = ledger_of(user(tag))
+    assert ledger.loops.open == ()
+    assert ledger.goal is None
+
+
 def test_a_command_to_the_harness_is_no_request():
     assert ledger_of(user("/undo")).loops.open == ()
     assert open_texts(ledger_of(user("/fix the build")), LoopKind.REQUEST) == ["/fix the build"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import clew
+from clew.errors import BudgetExceeded
 
 FIRST = (
     "hello, i took over the booking service from Pia. since monday the calendar shows every slot twice and"
@@ -63,3 +64,20 @@ def test_what_the_user_asked_first_stays_though_it_was_reported_done(window, tar
     assert fitted.ledger.goal is not None
     assert "every slot twice" in shown
     assert "/opt/booking/frozen" in shown
+
+
+def test_a_compaction_that_is_refused_leaves_a_list_that_fits_as_it_is(monkeypatch):
+    def refuse(*_args: object) -> None:
+        raise BudgetExceeded("it does not fit")
+
+    messages = [{"role": "user", "content": "Go on."}, *steps(12, 0)]
+    window = round(clew.compact(messages, window=200_000).tokens_before / 0.8 / 0.9)
+    assert clew.compact(messages, window=window).changed
+    monkeypatch.setattr("clew.compaction.decide.propose", refuse)
+    kept = clew.compact(messages, window=window)
+    assert not kept.changed
+    assert kept.messages == messages
+    with pytest.raises(BudgetExceeded):
+        clew.compact(messages, window=window, target_tokens=2_000)
+    with pytest.raises(BudgetExceeded):
+        clew.compact(messages, window=window // 2)

@@ -28,7 +28,14 @@ _LONGEST_CONFIRMATION = 120
 
 def asks_nothing_new(text: str) -> bool:
     """Return True if a text only greets, thanks, or continues the work."""
-    return bool(_EMPTY_WORDS.fullmatch(text[:LONGEST_QUOTE])) or not _LONG_WORD.search(text)
+    if _EMPTY_WORDS.fullmatch(text[:LONGEST_QUOTE]) or is_tag(text):
+        return True
+    return not _LONG_WORD.search(text)
+
+
+def is_tag(text: str) -> bool:
+    """Return True if a text is a lone tag of a harness, ``</command-name>``, without words around it."""
+    return text.lstrip().startswith("<") and _TAGS.fullmatch(text) is not None
 
 
 def continues(text: str) -> bool:
@@ -138,6 +145,8 @@ _CONFIRMS = lazy_pattern(
 """A yes, and a statement that the result is as it should be."""
 _LONG_WORD = lazy_pattern(r"[^\W\d_]{4,}")
 """A text without such a word says nothing new."""
+_TAGS = lazy_pattern(r"\s*+(?:</?[A-Za-z][\w:-]{0,60}/?>\s*+)+")
+"""Tags and nothing else."""
 _COMMAND = lazy_pattern(r"/[a-z][\w:-]*")
 """A command to the harness: "/undo"."""
 

@@ -32,7 +32,7 @@ from clew.ledger.deferred import DeferredRequests
 from clew.ledger.exchange import Asked, Exchange, Reading
 from clew.ledger.last_reply import LastReply, is_before
 from clew.ledger.loop import DECLINED, OF_THE_USER, Closed, Loop, LoopKind, take_closed_by_hand
-from clew.ledger.non_requests import asks_nothing_new, is_command, is_confirmation, states_only
+from clew.ledger.non_requests import asks_nothing_new, is_command, is_confirmation, is_tag, states_only
 from clew.ledger.outcome import Ended
 from clew.ledger.questions import (
     LAST_WORDS,
@@ -242,7 +242,7 @@ class Talk:
     def _request(self, utterance: Utterance, questions: Iterable[tuple[int, int]] = ()) -> None:
         if NO_TASK.fullmatch(utterance.text[:LONGEST_REQUEST]) or states_only(utterance.text):
             return
-        if is_confirmation(utterance.text):
+        if is_tag(utterance.text) or is_confirmation(utterance.text):
             return
         if is_command(utterance.text):  # to the harness, unless the model works on it
             self.command = self._new(LoopKind.REQUEST, utterance, _stripped(utterance.text))

@@ -109,7 +109,8 @@ def compact(  # noqa: PLR0913  # the front door: all but the list and the window
     Raises:
         InputError: an argument or a message cannot be used.
         BudgetExceeded: what must be sent does not fit the window.
-        CompactionRefused: no proposal passed the checks; nothing was changed.
+        CompactionRefused: no proposal passed the checks; nothing was changed. Neither this nor the error
+            above is raised while the list fits the window as it is, unless ``target_tokens`` is given.
     """
     options = Options(window, target_tokens, model, focus, policy, fixed_tokens, wire, mask_secrets)
     _warn_without_window(options, messages)
@@ -207,7 +208,7 @@ def _compacting(
     try:
         outcome = yield from decide(task, writer)
     except (CompactionRefused, BudgetExceeded):
-        if goal.trigger is Trigger.OVERSIZED:  # the request fits as it is
+        if goal.trigger is not Trigger.MANUAL and now.budget and Fill.of(now.budget.allotment).fits:
             return now
         raise
     if options.mask_secrets and _shows_secrets(outcome.plan):
