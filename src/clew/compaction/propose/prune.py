@@ -26,6 +26,7 @@ from clew.compaction.propose.prune_calls import (
     rewritten,
 )
 from clew.compaction.propose.prune_edited import replaced_lines, unchanged_lines
+from clew.compaction.propose.prune_prompts import repeated_prompts
 from clew.compaction.propose.prune_prose import replaced_plans
 from clew.compaction.propose.shrink import (
     REMINDER,
@@ -296,8 +297,8 @@ def _oversized(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
 
 
 def _prose(context: ShrinkContext, start: int = 0) -> Iterator[Stub]:
-    """Find plans in prose that a later one replaces, from an index on."""
-    for found in replaced_plans(context.view, start):
+    """Find plans in prose and prompts that a later one replaces or repeats, from an index on."""
+    for found in chain(replaced_plans(context.view, start), repeated_prompts(context.view, start)):
         yield Stub(*found)
 
 

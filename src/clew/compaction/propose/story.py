@@ -18,6 +18,7 @@ from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.citations import Find, quote_at
 from clew.compaction.propose.excerpt import excerpt
 from clew.compaction.propose.findings import MOST_TURNS, current_findings
+from clew.compaction.propose.prune_prompts import latest_likes, may_repeat, without_lines
 from clew.compaction.propose.report_quotes import announces, claim_sized, note_spans, quoted_spans
 from clew.ledger.turns import Turn, Turns
 from clew.message import Cite, Trust, message_number
@@ -53,7 +54,9 @@ class Story:
         """
         self._find = find
         self._gone = gone
-        self._turns = [self._read(turn) for turn in _considered_turns(turns)]
+        considered = _considered_turns(turns)
+        self._own = self._own_lines(considered)
+        self._turns = [self._read(turn) for turn in considered]
         self._whole: dict[int, list[Claim]] = {}
         """The claims of turns, by index, from the level on at which nothing is cut."""
         self._at: dict[int, list[list[Claim]]] = {}
@@ -109,8 +112,18 @@ class Story:
                     claims.append(Claim("", ClaimKind.NEXT, text[start:end], (place,), trust, verbatim=True))
         return claims
 
+    def _own_lines(self, turns: Iterable[Turn]) -> dict[Cite, str]:
+        """Return the requests most of which a later one repeats, without those lines: slash commands, say."""
+        asks = [turn.ask for turn in turns if turn.asks]
+        found = [(cite, said[0]) for cite in asks if (said := quote_at(cite, (cite.message,), self._find))]
+        long = [(cite, text) for cite, text in found if may_repeat(text)]
+        likes = latest_likes([text for _, text in long])
+        return {long[n][0]: without_lines(long[n][1], runs) for n, (_, runs) in likes.items()}
+
     def _read(self, turn: Turn) -> _TurnText:
         asked = self._quote(turn.ask)
+        if asked and turn.ask in self._own:
+            asked = self._own[turn.ask], asked[1]
         reported = self._quote(turn.report) if turn.report else None
         length = max(_level_of_ask(asked[0]) if asked else 0, len(reported[0].strip()) if reported else 0)
         if asked and (not turn.asks or asked[1] < Trust.USER):
@@ -131,7 +144,8 @@ class Story:
             text, trust = turn_text.asked[0].strip(), turn_text.asked[1]
             most = _longest_ask(level)
             short = text if len(text) <= most else excerpt(text, most)
-            claims.append(Claim("", ClaimKind.USER, short, (turn_text.turn.ask,), trust, short == text))
+            is_whole = short == text and turn_text.turn.ask not in self._own
+            claims.append(Claim("", ClaimKind.USER, short, (turn_text.turn.ask,), trust, is_whole))
         if turn_text.reported and turn_text.turn.report:
             text, trust = turn_text.reported
             name, part, begin, _ = turn_text.turn.report
