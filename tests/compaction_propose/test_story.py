@@ -154,6 +154,17 @@ def test_a_text_that_only_announces_a_step_is_not_a_report(text: str, is_step: b
     assert announces(text) is is_step
 
 
+def test_rows_of_a_table_come_with_its_head_and_the_head_with_a_row() -> None:
+    text = (
+        "I fixed the parser because it failed.\n\n| Case | Field |\n|---|---|\n"
+        "| Deleted. Gone. | `deleted` |\n| Renamed | `renamed` |\n\nBottom line: not needed."
+    )
+    head = "\n\n| Case | Field |\n|---|---|\n| Deleted. Gone. | `deleted` |"
+    for most, kept in ((70, ""), (132, head)):
+        spans = [text[a:b] for a, b in quoted_spans(text, most)]
+        assert spans == [f"I fixed the parser because it failed.{kept}", "Bottom line: not needed."]
+
+
 def test_code_between_two_quoted_sentences_is_left_out():
     text = f"I fixed the parser in `parse.py`.\n{CODE}\nAll 12 tests pass now.\n{'More words. ' * 40}"
     quoted = [text[a:b] for a, b in quoted_spans(text, 60)]

@@ -53,7 +53,9 @@ _VERDICT = re.compile(
 )
 """What a sentence or a heading says that states an outcome."""
 _SAYS_NOTHING = re.compile(r"</?[\w-]+>|[\W_]+")
-"""A tag, or the line between the head and the rows of a table."""
+"""A tag, or a line of dashes."""
+_RULER = re.compile(r"\|[\s:|-]*-[\s:|-]*")
+"""The line between the head and the rows of a table."""
 _NUMBERED = re.compile(r"(?:#{1,6}\s+)?(?:\*\*)?\d{1,2}[.)]\s")
 """The beginning of a numbered point or heading."""
 _POINT = re.compile(r"(?:[-*•+]|\d{1,2}[.)]|\[[ x~]\])\s")
@@ -92,8 +94,8 @@ def _best_sentences(
     """Return the indices of the sentences with the highest weights that fit."""
     weights = _weights([text[low:high] for low, high in sentences])
     leads = {i for i, weight in enumerate(weights) if weight == LEAD_IN}
-    points = [_POINT.match(text, low) is not None and i not in leads for i, (low, _) in enumerate(sentences)]
-    for i in range(1, len(sentences)):  # of a list, the first points: the fourth alone says little
+    points = [_is_point(text, low) and i not in leads for i, (low, _) in enumerate(sentences)]
+    for i in range(1, len(sentences)):  # of a list or table, the first: the fourth alone says little
         if points[i] and points[i - 1] and i not in apart:
             weights[i] = min(weights[i], weights[i - 1])
     taken: set[int] = set()
@@ -101,11 +103,18 @@ def _best_sentences(
     for i in sorted(set(range(len(sentences))) - leads, key=lambda i: -weights[i]):
         for group in _introduced(i, leads - taken, apart):
             size = sum(sentences[one][1] - sentences[one][0] for one in group)
+            if text.startswith("|", sentences[i][0]) and group == {i} and i - 1 not in taken:
+                continue  # a row of a table says nothing without its head
             if weights[i] > 0 and size <= left and len(_runs(taken | group, apart)) <= most_runs:
                 taken |= group
                 left -= size
                 break
     return taken
+
+
+def _is_point(text: str, low: int) -> bool:
+    """Whether a sentence begins as a point of a list or is a row of a table."""
+    return text.startswith("|", low) or _POINT.match(text, low) is not None
 
 
 def _without_last_steps(text: str, start: int, stop: int) -> int:
@@ -187,7 +196,7 @@ def _line_weight(line: str) -> float:
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the sentences of a text, line by line, without those inside code blocks."""
+    """Yield the sentences of a text, line by line, without those inside code blocks; rows of tables whole."""
     at, fenced = 0, False
     for line in text.split("\n"):
         bare = line.strip()
@@ -197,11 +206,8 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
             low = at + len(line) - len(line.lstrip())
             point = _POINT.match(bare) or _NUMBERED.match(bare)
             begin = low + (point.end() if point else 0)  # the number of a point is not a sentence
-            cuts = [
-                low,
-                *(found.end() for found in _BOUNDARY.finditer(text, begin, at + len(line))),
-                at + len(line),
-            ]
+            ends = _BOUNDARY.finditer(text, begin, at + len(line)) if bare[0] != "|" else ()
+            cuts = [low, *(found.end() for found in ends), at + len(line)]
             yield from ((one, one + len(text[one:other].rstrip())) for one, other in pairwise(cuts))
         at += len(line) + 1
 
@@ -225,7 +231,11 @@ def _weights(sentences: Sequence[str]) -> list[float]:
     weights: list[float] = []
     place = 0
     for i, sentence in enumerate(sentences):
-        weights.append(_weight(sentence, place if place <= 1 else max(i, 2), len(sentences)))
+        # The head of a table and the line below it come with a row, or not at all.
+        is_head = any(map(_RULER.fullmatch, sentences[i : i + 2]))
+        weights.append(
+            LEAD_IN if is_head else _weight(sentence, place if place <= 1 else max(i, 2), len(sentences))
+        )
         place += weights[-1] > LEAD_IN
     return weights
 
@@ -243,7 +253,7 @@ def _weight(sentence: str, place: int, count: int) -> float:
     if _STEP.match(text):
         return -1.0
     weight = 3.0 if place <= 1 else 1.2 if place >= count - 2 else 0.7  # reports begin with their result
-    if text.startswith("|"):  # a row of a table says little without its head
+    if text.startswith("|"):  # rows of a table count for less than what is said about them
         return 0.4
     if "`" in text or any(map(str.isdigit, text)) or "/" in text:
         weight += 0.5
