@@ -62,8 +62,6 @@ def piped_process(home: Path, lines: str, *args: str) -> subprocess.CompletedPro
         cwd=home,
         check=False,
         timeout=120,
-        # A test run in the background ignores Ctrl-C, and a child would inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
@@ -78,6 +76,8 @@ def terminal(home: Path, *args: str, **settings: str) -> Iterator[pexpect.spawn]
         encoding="utf-8",
         dimensions=(50, 240),
         timeout=120,
+        # A test run in the background ignores Ctrl-C, and a child would inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:
         child.expect(PROMPT)

@@ -44,7 +44,7 @@ def withdrawal_in(text: str) -> Withdrawal | None:
         named = next((found[name] for name in _NAMES if found[name]), "")
         new = _DOES_INSTEAD.search(named)
         rest = [clause[found.end() :], *(one for one in clauses if one is not clause)]
-        words = stems(named[: new.start()] if new else named) - _GENERAL
+        words = stems(named[: new.start()] if new else named) - stems(_GENERAL)
         if words or not named:
             return Withdrawal(words, new is not None or any(map(_asks, rest)))
     return None
@@ -64,9 +64,7 @@ _SIGNS = (
 """Substrings of which each text that withdraws something has one, as a prefilter."""
 _CLAUSE = lazy_pattern(r"(?<=[.!?;])\s+|\n+|\s*[,:;]\s+|\s+[-–—]\s+")
 """What separates clauses."""
-_GENERAL = stems(
-    "work task idea feature plan request thing stuff part part one whole now please after all anymore"
-)
+_GENERAL = "work task idea feature plan request thing stuff part parts one whole now please after all anymore"
 """Words that name nothing."""
 _NAMES = ("strong", "weak", "being", "is", "instead", "not")
 _WITHDRAWS = lazy_pattern(
