@@ -24,7 +24,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from clew.memory.embedders import StaticEmbedder, embed_lacking
-from clew.memory.index.protocol import Entry
+from clew.memory.index import Entry
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.search import Query, search
 from clew.memory.terms import analyse

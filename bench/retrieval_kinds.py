@@ -17,7 +17,7 @@ from pathlib import Path
 import retrieval
 
 from clew.memory.embedders import StaticEmbedder, embed_lacking
-from clew.memory.index.protocol import EntryKind, Filters
+from clew.memory.index import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.search import Query, search
 from clew.message import Trust

@@ -39,9 +39,9 @@ from pathlib import Path
 
 from clew import Session, SqliteStore
 from clew.hosts.search import TURN_KINDS, search_text
-from clew.memory.index.protocol import Filters
+from clew.memory.index import Filters
 from clew.memory.terms import stem, stop_words, surface
-from clew.memory.tools import ask_later
+from clew.memory.tools.tool import ask_later
 from clew.message import Role
 from clew_evals.passages import view_text
 from clew_evals.reuse import reuse_probes

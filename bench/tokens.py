@@ -23,8 +23,7 @@ from tokens_usage import Teach, measure, sessions
 
 from clew.message import Message, Role, Text, ToolCall, ToolResult
 from clew.tokens import FAMILIES, TokenCounter, counter_for
-from clew.tokens.estimate import estimate
-from clew.tokens.exact import BytePairs
+from clew.tokens.exact import BytePairs, estimate
 from clew.tokens.families import total
 
 RESULTS = Path(__file__).parent / "results" / "tokens.md"

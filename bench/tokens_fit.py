@@ -11,8 +11,7 @@ from collections import defaultdict
 
 from tokens_corpus import Sample, samples
 
-from clew.tokens.estimate import ASCII_FEATURES, OTHER_FEATURES, occurrences
-from clew.tokens.exact import BytePairs
+from clew.tokens.exact import ASCII_FEATURES, OTHER_FEATURES, BytePairs, occurrences
 
 EMPHASIS = {"prose": 9.0, "code": 9.0, "json": 9.0, "logs": 9.0, "search": 4.0, "accented Latin": 4.0}
 """What agents really send counts for more than what is generated; everything else counts as 1."""

@@ -40,7 +40,7 @@ def test_the_public_names_are_these():
     assert clew.__all__ == names.split()
 
 
-PACKAGES = ["budget", "log", "log.store", "log.store.postgres", "message", "providers", "secrets", "testing"]
+PACKAGES = ["budget", "log", "log.store", "memory.tools", "message", "providers", "secrets", "testing"]
 
 
 @pytest.mark.parametrize("package", [*PACKAGES, "tokens", "transcripts"])

@@ -23,7 +23,7 @@ from clew.chat.workspace import (
     workspace_tools,
 )
 from clew.errors import InputError
-from clew.memory.tools import ToolAnswer
+from clew.memory.tools.tool import ToolAnswer
 from clew.secrets import mask
 from tests.chat.talk import new_chat
 

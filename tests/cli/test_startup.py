@@ -12,7 +12,7 @@ from clew.cli.arguments import agents, memory, sessions
 from clew.cli.commands import COMMANDS
 from clew.hosts.install import HOSTS
 from clew.memory.documents.split import REFERENCE, topics
-from clew.memory.index.protocol import EntryKind
+from clew.memory.index import EntryKind
 from clew.memory.notes.note import Category, NoteScope, Priority
 from clew.message import Trust
 from clew.providers import WIRES, Unverified

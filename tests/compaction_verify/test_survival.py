@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clew.compaction.verify.context import CUT, LEAST_BEGINNING, LedgerEntry
+from clew.compaction.ledger_claims import LedgerEntry
+from clew.compaction.verify.context import CUT, LEAST_BEGINNING
 from clew.compaction.verify.survival import ENOUGH_OF_A_LOOP, _holds_cut, is_visible
 from clew.message import Cite, Message, Role, ToolCall, text_message
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from clew.cli import main
 from clew.errors import InputError
-from clew.hosts.install import HOSTS, add_hooks, add_server, command, remove_hooks, remove_server
+from clew.hosts.codex_files import add_hooks, add_server, remove_hooks, remove_server
+from clew.hosts.install import HOSTS, command
 
 TOML = '# my settings\nmodel = "m"\n\n[mcp_servers.other]\ncommand = "x"'
 HOOKS = '{"hooks": {"Stop": [{"hooks": [{"type":"command","command":"beep"}]}],\n "SessionStart": []}}'

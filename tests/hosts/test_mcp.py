@@ -16,7 +16,7 @@ from mcp.client.stdio import stdio_client
 from mcp.types import ElicitResult
 
 from clew.hosts.tools import definitions
-from clew.tokens.estimate import estimate
+from clew.tokens.exact import estimate
 
 RULE = "Never touch the files under legacy/."
 TURNS = (

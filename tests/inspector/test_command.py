@@ -21,7 +21,7 @@ import pytest
 from clew.cli import main
 from clew.cli.arguments.apps import add_server
 from clew.cli.inspect import chat_model
-from clew.inspector.guard import TOKEN
+from clew.inspector.app import TOKEN
 from clew.inspector.server import Server
 from tests.cli.homes import CLAUDE, make_home
 from tests.conftest import ROOT

@@ -16,8 +16,7 @@ from urllib.parse import quote
 import pytest
 
 from clew.errors import InputError
-from clew.inspector.app import _VIEWS
-from clew.inspector.guard import TOKEN
+from clew.inspector.app import _VIEWS, TOKEN
 from clew.inspector.server import Server
 from tests.inspector.house import TOUR, House
 

@@ -22,10 +22,10 @@ from clew.inspector import (
     timeline,
     transcript,
 )
+from clew.inspector.actions import leaving
 from clew.inspector.app import RouteAnswer
 from clew.inspector.history import expansion
 from clew.inspector.message_json import marked_to_json
-from clew.inspector.preview import leaving
 from clew.inspector.session_pool import OpenSession
 from clew.log import TOKEN_BUDGET, UNDO, fold, load_messages, named_messages, new_event
 from clew.message import Cite, Message, Origin, Role, Text, ToolCall, ToolResult, Trust, text_message

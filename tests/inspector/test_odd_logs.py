@@ -11,7 +11,7 @@ import pytest
 
 from clew.errors import ClewError
 from clew.inspector import session_list
-from clew.inspector.guard import TOKEN
+from clew.inspector.app import TOKEN
 from clew.inspector.server import Server
 from clew.log import KINDS, message_event, new_event
 from clew.log.protocol import Ctx

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clew.inspector.preview import _is_named
+from clew.inspector.actions import _is_named
 
 DIGEST = "~ modified in /p/cli/: cmd/hooks.go, docs/wingman.md\n~ read: /p/a.py"
 

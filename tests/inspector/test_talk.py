@@ -13,8 +13,8 @@ from itertools import islice
 import pytest
 
 from clew.errors import InputError
+from clew.inspector.app import TOKEN
 from clew.inspector.chat_stream import ROOM_HERE, PageChats
-from clew.inspector.guard import TOKEN
 from clew.inspector.server import Server
 from clew.inspector.session_pool import PoolOptions
 from clew.message import JsonObject, Message, Role, Text, ToolCall, text_message

@@ -15,7 +15,7 @@ from clew.integrations.provider_compaction import (
     unsupported_in,
 )
 from clew.providers import WIRES
-from clew.providers.failures import error_for_response
+from clew.providers.api import error_for_response
 from tests.session.test_continued import RULE, exchange, loop
 
 BLOCK = {"type": "compaction", "content": "The billing code is being tidied.", "signature": "sig"}

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clew.ledger import announcements, decision_phrases, goal
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
-from clew.message.patterns import AnyCasePattern
+from clew.message.text import AnyCasePattern
 from tests.conftest import tries
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from clew.errors import StoreDamaged
 from clew.log import Flaw, chain, check_session, encode, new_event, root
-from clew.log.chain_check import HASHED
+from clew.log.chain import HASHED
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 

@@ -12,8 +12,8 @@ from clew.log.protocol import Ctx
 from clew.log.store.database import statements
 from clew.log.store.postgres import PostgresStore
 from clew.memory import Memory, open_memory
+from clew.memory.index import ANYTHING, Filters, Wanted
 from clew.memory.index.postgres import PostgresIndex
-from clew.memory.index.protocol import ANYTHING, Filters, Wanted
 from clew.memory.indexing import catch_up
 from clew.memory.terms import analyse
 from clew.message import Role

@@ -13,9 +13,9 @@ from clew.errors import InputError, StoreDamaged, StoreError, StoreTooNew, Store
 from clew.log import export_session, new_event
 from clew.log.protocol import Ctx, Head
 from clew.log.store import MemoryStore
+from clew.log.store import postgres as store_module
 from clew.log.store.conformance import CASES
 from clew.log.store.postgres import PostgresStore
-from clew.log.store.postgres import store as store_module
 from clew.log.store.postgres.connection import describe
 from clew.session import Session
 from tests.log_store.test_twins import Twins

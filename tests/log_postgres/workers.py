@@ -11,8 +11,8 @@ import sys
 from clew.errors import HeadMoved
 from clew.log import new_event
 from clew.log.protocol import Ctx
+from clew.log.store import postgres as store_module
 from clew.log.store.postgres import PostgresStore
-from clew.log.store.postgres import store as store_module
 
 CTX = Ctx(workspace="north", session="main")
 BATCH = 3

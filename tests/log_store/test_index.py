@@ -10,7 +10,7 @@ from clew.errors import StoreError
 from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
 from clew.log.store.database import migrate, statements
-from clew.memory.index.protocol import ANYTHING, Entry, EntryKind, Filters, Mark, Wanted
+from clew.memory.index import ANYTHING, Entry, EntryKind, Filters, Mark, Wanted
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.terms import analyse, terms
 from clew.message import Trust

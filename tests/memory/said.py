@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from clew.memory.index.protocol import Entry
+from clew.memory.index import Entry
 from clew.message import Trust
 
 MONDAY = date(2023, 5, 8)

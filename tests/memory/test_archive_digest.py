@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from clew.compaction.plan import Claim, ClaimKind, Digest
-from clew.memory.tiers.events import LINES, archive_digest
+from clew.memory.tier_moves import LINES, archive_digest
 from clew.message import Cite, Trust
 
 

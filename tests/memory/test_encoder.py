@@ -14,7 +14,7 @@ from clew.hosts.search import ProjectSearch
 from clew.hosts.session_notes import CurrentSession
 from clew.memory import SentenceEmbedder, StaticEmbedder, embedders, open_memory
 from clew.memory.embedders import ENCODER_SHARE, embed_new
-from clew.memory.index.protocol import encoder_name
+from clew.memory.index import encoder_name
 from clew.memory.index.sqlite import SqliteIndex
 from clew.settings import load_settings
 

@@ -9,7 +9,7 @@ from clew.log.fold import UNDO
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory import Memory, Query, catch_up, catch_up_all, passages, search
-from clew.memory.index.protocol import ANYTHING, EntryKind, Filters, Mark
+from clew.memory.index import ANYTHING, EntryKind, Filters, Mark
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Draft, Notebook
 from clew.memory.tiers import TierPolicy

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clew.memory.features import FeatureExtractor, to_candidates
-from clew.memory.index.protocol import Analysed, IndexRow, IndexStats
+from clew.memory.index import Analysed, IndexRow, IndexStats
 from clew.memory.question import understand
 from clew.memory.terms import analyse
 from tests.memory.said import turn

@@ -11,7 +11,7 @@ from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.log.transfer import IMPORTS_SESSION, ImportedEvents, imported_events
 from clew.memory import Memory
-from clew.memory.index.protocol import Filters
+from clew.memory.index import Filters
 from clew.memory.notes import (
     NOTES_SESSION,
     Author,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.memory.index.protocol import Filters
-from clew.memory.index.rows import FIRST, LAST, period_terms, scope_words
+from clew.memory.index import Filters
+from clew.memory.index.matching import FIRST, LAST, period_terms, scope_words
 
 DAYS = st.dates(FIRST, LAST)
 

@@ -4,7 +4,7 @@ import pytest
 
 from clew.errors import InputError
 from clew.memory.dates import in_utc
-from clew.memory.index.protocol import Filters
+from clew.memory.index import Filters
 
 SAID = ("2023-05-08T10:00:00Z", "2023-05-08T10:00:00.000Z")
 

@@ -12,8 +12,8 @@ from clew.log.protocol import Ctx
 from clew.log.store import SqliteStore
 from clew.log.store.database import migrate, migrations
 from clew.memory import Memory, Query, analyse, passages, search
-from clew.memory.index.approximate import distance
-from clew.memory.index.protocol import Entry
+from clew.memory.index import Entry
+from clew.memory.index.matching import distance
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.indexing import LARGE, LARGE_PIECE, OVERLAP, PIECE
 from clew.memory.question import understand

@@ -7,7 +7,7 @@ from clew.log import message_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory import Query, StaticEmbedder, analyse, catch_up, embed_lacking, neighbours, passages, search
-from clew.memory.index.protocol import EntryKind, Filters
+from clew.memory.index import EntryKind, Filters
 from clew.memory.indexing import PIECE
 from clew.memory.question import occurs_in
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message

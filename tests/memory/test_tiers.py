@@ -12,24 +12,18 @@ from clew.log.fold import TIER, UNDO
 from clew.log.protocol import Ctx, StoredEvent
 from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory
-from clew.memory.index.protocol import EntryKind
+from clew.memory.index import EntryKind
 from clew.memory.index.sqlite import SqliteIndex
-from clew.memory.tiers import (
+from clew.memory.tier_moves import (
     NOTHING_LEFT,
-    Excerpt,
     Moment,
-    Tier,
-    TierMove,
-    TierPolicy,
-    Tiers,
     apply_moves,
     fold_tiers,
-    move_from_json,
-    move_to_json,
     moves_due,
     moves_for,
     tiers_of,
 )
+from clew.memory.tiers import Excerpt, Tier, TierMove, TierPolicy, Tiers, move_from_json, move_to_json
 from tests.memory.talks import compaction, turns
 
 CTX = Ctx(workspace="north", session="main")

@@ -14,17 +14,17 @@ import pytest
 from clew.chat.offline_lookup import of_result
 from clew.cli import main
 from clew.errors import NotFound
-from clew.memory.documents import (
-    DocumentPiece,
+from clew.memory.documents import read_passage, search_documents, update_index
+from clew.memory.documents.manifest import (
     Manifest,
-    read_passage,
-    search_documents,
-    split_document,
-    update_index,
+    files_of,
+    manifest_path,
+    manifests,
+    read_manifest,
+    write_manifest,
 )
-from clew.memory.documents.manifest import files_of, manifest_path, manifests, read_manifest, write_manifest
-from clew.memory.documents.split import topic_of
-from clew.memory.index.protocol import EntryKind
+from clew.memory.documents.split import DocumentPiece, split_document, topic_of
+from clew.memory.index import EntryKind
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.search import Query
 from clew.message import Role, Trust, text_message

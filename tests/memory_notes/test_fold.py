@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from clew.errors import ClewError, StoreBusy, StoreDamaged
 from clew.log import KINDS, fold, new_event
-from clew.log.journal import Journal
+from clew.log.fold import Journal
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory.notes import (
@@ -21,9 +21,8 @@ from clew.memory.notes import (
     fold_notes,
     select,
 )
-from clew.memory.notes.log import add_body
-from clew.memory.notes.note import LIVE
-from clew.memory.notes.rules import Ruling
+from clew.memory.notes.note import LIVE, Ruling
+from clew.memory.notes.notebook import add_body
 from clew.message import Trust
 from tests.conftest import tries
 from tests.memory_notes.drafts import NOW, draft, drafts, notebook, page

@@ -12,7 +12,7 @@ from clew.errors import InputError, NotFound
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
 from clew.memory.notes import Category, NoteScope, NoteStatus, active_notes
-from clew.memory.notes.rules import NOTE_CHARACTERS, TAGS, WAITING_AT_MOST, key_of
+from clew.memory.notes.note import NOTE_CHARACTERS, TAGS, WAITING_AT_MOST, key_of
 from clew.message import Cite, Item, Role, Trust, text_message
 from tests.memory_notes.drafts import NOW, draft, notebook, page, proposal, user
 

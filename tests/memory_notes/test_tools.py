@@ -14,9 +14,9 @@ from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.notes import Category, Notebook, NoteStatus
-from clew.memory.tools import TOOLS, Consent, WriteRequest
+from clew.memory.tools import TOOLS
 from clew.memory.tools.recall import fence_verbatim
-from clew.memory.tools.tool import MOST_CHARACTERS
+from clew.memory.tools.tool import MOST_CHARACTERS, Consent, WriteRequest
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Session
 from tests.conftest import tries

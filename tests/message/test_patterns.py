@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import clew.ledger
 import clew.rules
-from clew.message.patterns import AnyCasePattern, _LazyPattern, lazy_pattern
+from clew.message.text import AnyCasePattern, _LazyPattern, lazy_pattern
 
 
 def test_a_pattern_works_like_a_compiled_one():
@@ -45,7 +45,7 @@ def test_importing_the_ledger_compiles_none_of_its_patterns():
     code = """
 import gc
 import clew.ledger
-from clew.message.patterns import _LazyPattern
+from clew.message.text import _LazyPattern
 patterns = [one for one in gc.get_objects() if type(one) is _LazyPattern]
 print(len(patterns) > 100, [one.pattern for one in patterns if "search" in vars(one)])
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clew.errors import ContextTooLong, ModelBusy, ModelFailed, ModelRefused
-from clew.providers.failures import error_for_response, error_in_body, retry_after, without_keys
+from clew.providers.api import error_for_response, error_in_body, retry_after, without_keys
 
 # As their users reported them.
 TOO_LONG = {

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from clew.log.store import SqliteStore
+from clew.providers.server_side import SERVER_SIDES
 from clew.proxy import answers
 from clew.proxy.answers import reply_text
 from clew.proxy.conversations import WORKSPACE
@@ -16,7 +17,7 @@ from clew.proxy.stats import Stats
 from clew.session import Session
 from clew.settings import store_path
 from clew.testing import HttpStatus, ScriptedServer
-from clew.testing.server import SERVER_SIDES, HangUp
+from clew.testing.server import HangUp
 from tests.proxy.test_answers import RULE, TASK, summary, text_of, work
 from tests.proxy.test_pass_through import ask, home, proxy_to  # noqa: F401  # a fixture
 

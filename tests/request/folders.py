@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from dataclasses import dataclass
 
-from clew.request.instructions import FileKind
+from clew.request.instructions.files import FileKind
 
 
 @dataclass(frozen=True)

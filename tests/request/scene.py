@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from clew.memory.tools import Tool, ToolAnswer
-from clew.memory.tools.tool import object_schema, string
+from clew.memory.tools.tool import Tool, ToolAnswer, object_schema, string
 from clew.message import Item, Message, Role, Trust
 from clew.request import Fence, Piece, clauses_for
 from clew.request.sections import INSTRUCTIONS, MEMORY, REMINDERS, RETRIEVED, SKILLS

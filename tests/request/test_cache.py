@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from clew.message import Item, Message, Origin, Role, Text, Thinking, Usage, text_message
 from clew.providers.formats import WIRES as FORMATS
 from clew.request import Marks, Parts, assemble
-from clew.request.cache_marks import add_cache_marks, in_blocks
+from clew.request.assembled import add_cache_marks, in_blocks
 from clew.request.prompt_cache import CacheConditions, Call, Miss, cause_of_miss, layout_of
 from tests.conftest import tries
 from tests.request.scene import COUNTER, FENCE, TOOLS, items, passing, request_points, standing

@@ -10,7 +10,7 @@ from clew.errors import InputError
 from clew.message import Message, Native, Role, Text, Thinking, ToolResult, Trust, text_message
 from clew.message.text import escape_tags
 from clew.request import Fence, session_key
-from clew.request.fence import fence_results
+from clew.request.pieces import fence_results
 from tests.conftest import real_data, tries
 from tests.request.scene import FENCE
 

@@ -7,18 +7,10 @@ import pytest
 from clew.log.fold import COMPACTION, INSTRUCTION, MESSAGE
 from clew.log.protocol import Event, StoredEvent
 from clew.message import Trust
-from clew.request.instructions import (
-    LoadedInstructions,
-    LoadLimits,
-    Roots,
-    changes,
-    load,
-    pieces_of,
-    settled_ids,
-)
-from clew.request.instructions.load import MOST_FOLDERS, MOST_RULES
+from clew.request.instructions import changes, load, pieces_of, settled_ids, skill_index
+from clew.request.instructions.files import Roots
+from clew.request.instructions.load import MOST_FOLDERS, MOST_RULES, LoadedInstructions, LoadLimits
 from clew.request.instructions.parse import expand_braces, matches, without_comments
-from clew.request.instructions.pieces import skill_index
 from clew.request.sections import PiecePosition
 from tests.request.folders import Folders
 

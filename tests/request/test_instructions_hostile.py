@@ -5,8 +5,9 @@ from time import process_time
 
 import pytest
 
-from clew.request.instructions import Disk, FileKind, LoadLimits, Roots, load, usual_roots
-from clew.request.instructions.pieces import skill_index
+from clew.request.instructions import load, skill_index
+from clew.request.instructions.files import Disk, FileKind, Roots, usual_roots
+from clew.request.instructions.load import LoadLimits
 from tests.request.folders import Folders
 
 ROOTS = Roots(project="/p", home="/home/me")

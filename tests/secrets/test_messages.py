@@ -29,7 +29,7 @@ from clew.message import (
 from clew.message.codec import message_from_json, message_to_json
 from clew.providers import WIRES
 from clew.secrets import MessageSecret, find_in_message, mask, mask_json, mask_message
-from clew.secrets.mask import key_file, mask_of
+from clew.secrets.find import key_file, mask_of
 from tests.conftest import real_data
 from tests.secrets.corpus import Sample, samples
 

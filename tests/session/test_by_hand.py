@@ -17,7 +17,7 @@ from clew.log.store import MemoryStore, SqliteStore
 from clew.log.store.audit import audit
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.indexing import catch_up
-from clew.memory.tiers.events import tiers_of
+from clew.memory.tier_moves import tiers_of
 from clew.message import Cite, Item, Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.rules.findings import findings_from_json, findings_to_json
 from clew.rules.pins import Pins

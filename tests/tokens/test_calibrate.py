@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from clew.errors import InputError
 from clew.message import Role, text_message
 from clew.tokens import FAMILIES, Calibration, Tally, counter_for
-from clew.tokens.calibrate import MAX_FACTOR, before_reports, learn
+from clew.tokens.families import MAX_FACTOR, before_reports, learn
 
 OTHER = FAMILIES["other"]
 AGENT = Tally(words=6_000, digits=800, marks=3_000, framing=200)

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clew.tokens import estimate as estimator
-from clew.tokens.estimate import SHAPE, Feature, estimate
-from clew.tokens.exact import BytePairs
+from clew.tokens import exact as estimator
+from clew.tokens.exact import SHAPE, BytePairs, Feature, estimate
 from clew.tokens.families import EMPTY_TALLY, FAMILIES, Tally
 
 O200K = FAMILIES["o200k"].scale

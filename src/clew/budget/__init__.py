@@ -21,7 +21,6 @@ from clew.budget.cost import (
     requests_to_come,
     undo_price,
 )
-from clew.budget.levels import Fill, Levels, levels_for
 from clew.budget.policy import (
     DEFAULT,
     EARLY,
@@ -36,21 +35,37 @@ from clew.budget.policy import (
     region_of,
     window_for,
 )
-from clew.budget.signals import (
+from clew.budget.state import (
+    FRESH,
     Asker,
+    Breaker,
     CompactionRequested,
+    Lease,
     Milestone,
     Pause,
     Paused,
     Phase,
     PhaseChanged,
     ResultArrived,
+    ResultSizes,
     Resumed,
     Signal,
+    Stance,
+    State,
     Trigger,
 )
-from clew.budget.state import FRESH, Breaker, Lease, ResultSizes, Stance, State
-from clew.budget.verdict import Calm, Compact, Stop, TokenBudget, Verdict, Warn, judge
+from clew.budget.verdict import (
+    Calm,
+    Compact,
+    Fill,
+    Levels,
+    Stop,
+    TokenBudget,
+    Verdict,
+    Warn,
+    judge,
+    levels_for,
+)
 
 __all__ = [
     "DEFAULT", "EARLY", "FIVE_MINUTES", "FIXED", "FRESH", "HOUR", "Allotment", "Asker", "Breaker",

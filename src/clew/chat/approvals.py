@@ -21,12 +21,12 @@ from clew.log import canonical
 from clew.log.fold import APPROVAL
 from clew.message import JsonObject
 from clew.message.text import one_line
-from clew.request.instructions import Disk, load
-from clew.request.instructions.files import fold_path
+from clew.request.instructions import load
+from clew.request.instructions.files import Disk, fold_path
 from clew.request.instructions.parse import matches
 from clew.rules.rule import Kind, Pin
 from clew.secrets import mask
-from clew.secrets.mask import own_key
+from clew.secrets.find import own_key
 from clew.session import Session
 from clew.session.request import InstructionFiles, files_of
 

@@ -9,8 +9,7 @@ from clew.chat.reports import budget_lines, compaction_notice, context_lines, st
 from clew.chat.sessions import Choices
 from clew.errors import BudgetExceeded, InputError
 from clew.memory.notes import Draft
-from clew.memory.notes.note import LIVE
-from clew.memory.notes.rules import key_of
+from clew.memory.notes.note import LIVE, key_of
 from clew.message.text import one_line
 from clew.request.diagnostics import context_budget, context_snapshot, list_contributors, trace_summaries
 from clew.session import Compaction

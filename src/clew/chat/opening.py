@@ -17,10 +17,9 @@ from clew.chat.tool_runner import COMPACT, Toolset, always_consent
 from clew.chat.workspace import workspace_tools
 from clew.errors import InputError
 from clew.memory import open_memory
-from clew.memory.index.protocol import Index
-from clew.memory.tools import Tool
-from clew.memory.tools.tool import ToolAnswer, ToolContext, object_schema
-from clew.memory.tools.toolbox import CONTEXT_BUDGET
+from clew.memory.index import Index
+from clew.memory.tools import CONTEXT_BUDGET
+from clew.memory.tools.tool import Tool, ToolAnswer, ToolContext, object_schema
 from clew.providers.clients import open_model
 from clew.providers.model import StreamingModel
 from clew.request.diagnostics import RequestState, diagnostic_tools

@@ -17,8 +17,15 @@ from clew.chat.approvals import (
 )
 from clew.chat.events import Answer, ApprovalRequested, ChatEvent, ToolFinished, ToolStarted, TurnStopped
 from clew.errors import ClewError
-from clew.memory.tools import Consent, Tool, ToolAnswer, WriteRequest, ask_later
-from clew.memory.tools.tool import ToolContext, read_arguments
+from clew.memory.tools.tool import (
+    Consent,
+    Tool,
+    ToolAnswer,
+    ToolContext,
+    WriteRequest,
+    ask_later,
+    read_arguments,
+)
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust
 from clew.secrets import mask, mask_json
 from clew.session import Session

@@ -22,11 +22,10 @@ from clew.chat.paths import (
     write_text,
 )
 from clew.errors import InputError
-from clew.memory.tools import Tool, ToolAnswer
-from clew.memory.tools.tool import bounded_number, integer, object_schema, string
+from clew.memory.tools.tool import Tool, ToolAnswer, bounded_number, integer, object_schema, string
 from clew.message import JsonObject, Trust
 from clew.secrets import find, rules
-from clew.secrets.mask import mask_of, own_key
+from clew.secrets.find import mask_of, own_key
 
 MOST_SHOWN = 12_000
 """Most characters of one answer. Chosen by hand."""

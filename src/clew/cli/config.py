@@ -13,8 +13,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, printable
 from clew.message import Json
 from clew.secrets import find
-from clew.secrets.find import rules
-from clew.secrets.mask import mask_of, own_key
+from clew.secrets.find import mask_of, own_key, rules
 from clew.settings import KEYS, Threshold, load_settings
 
 LARGEST = 1 << 30

@@ -41,7 +41,7 @@ from clew.transcripts.transcript import collect
 
 if TYPE_CHECKING:
     from clew.log.store.postgres import PostgresStore
-    from clew.memory.index.protocol import Index
+    from clew.memory.index import Index
 
 WORKSPACE = "local"
 """The one workspace of the command line; hosts with several tenants name their own."""

@@ -12,15 +12,15 @@ from clew.cli.inputs import WORKSPACE, open_index, the_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, NotFound
-from clew.memory.documents import (
+from clew.memory.documents import document_state, read_passage, search_documents, update_index
+from clew.memory.documents.manifest import (
     Document,
     Manifest,
-    document_state,
-    read_passage,
-    search_documents,
-    update_index,
+    manifest_path,
+    manifests,
+    read_manifest,
+    write_manifest,
 )
-from clew.memory.documents.manifest import manifest_path, manifests, read_manifest, write_manifest
 from clew.memory.documents.split import REFERENCE, title_of
 from clew.memory.search import Query, SearchHit
 from clew.settings import clew_home

@@ -22,9 +22,8 @@ from clew.memory.notes import (
     Priority,
     note_to_json,
 )
-from clew.memory.notes.note import LIVE, WAITING
+from clew.memory.notes.note import LIVE, WAITING, key_of
 from clew.memory.notes.notebook import conflicts_of
-from clew.memory.notes.rules import key_of
 from clew.memory.notes.select import active_notes
 from clew.message import Json, Trust
 from clew.message.text import one_line

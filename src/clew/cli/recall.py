@@ -13,7 +13,7 @@ from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, MissingExtra, NotFound
 from clew.log.protocol import Ctx, Store
 from clew.memory import Memory, Resolved, catch_up_all, default_embedder, embed_lacking, open_memory
-from clew.memory.index.protocol import Embedder, EntryKind, Filters, Index, VectorIndex
+from clew.memory.index import Embedder, EntryKind, Filters, Index, VectorIndex
 from clew.memory.memory import why_outdated
 from clew.memory.references import ADVICE as LOOK
 from clew.memory.scope import SearchScope, project_at

@@ -16,7 +16,7 @@ from clew.ledger.loop import LoopKind
 from clew.ledger.non_requests import is_command
 from clew.ledger.turns import Turn
 from clew.message import Item, Message, Origin, Role, ToolResult, Trust, fixed_prefix, words
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.providers import Wire
 from clew.rules.rule import MadeBy
 from clew.tokens import TokenCounter

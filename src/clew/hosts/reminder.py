@@ -14,7 +14,7 @@ from typing import Any
 
 from clew.message.text import one_line
 from clew.secrets import mask
-from clew.tokens.estimate import estimate
+from clew.tokens.exact import estimate
 
 MOST_TOKENS = 600
 """Tokens of what is injected: it is sent with every request after a compaction. Chosen by hand."""

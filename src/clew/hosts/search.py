@@ -22,12 +22,11 @@ from clew.log import message_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
 from clew.memory import Memory, open_memory
-from clew.memory.index.protocol import EntryKind, Filters
+from clew.memory.index import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.memory import why_outdated
-from clew.memory.notes.note import Author, Category, Draft, Note, NoteScope, NoteSource, NoteStatus
+from clew.memory.notes.note import Author, Category, Draft, Note, NoteScope, NoteSource, NoteStatus, key_of
 from clew.memory.notes.notebook import Notebook
-from clew.memory.notes.rules import key_of
 from clew.memory.selection import excerpt_start
 from clew.message import Message, Trust
 from clew.secrets import mask_message

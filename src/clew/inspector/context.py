@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from clew.budget import FRESH, Fill, Region, region_of
-from clew.budget.levels import levels_for
+from clew.budget.verdict import levels_for
 from clew.compaction.plan import Condense, Drop, Operation, Shrink
 from clew.errors import NotFound
 from clew.inspector.message_json import first_words, said_at, speaker

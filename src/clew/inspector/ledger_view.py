@@ -10,7 +10,7 @@ from clew.ledger.failures import Failure
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop
 from clew.memory import catch_up
-from clew.memory.index.protocol import Filters
+from clew.memory.index import Filters
 from clew.memory.notes import note_to_json
 from clew.memory.notes.select import active_notes
 from clew.memory.search import Query, SearchHit, search

@@ -18,8 +18,7 @@ try:
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
-    from clew.inspector.app import inspector
-    from clew.inspector.guard import RequestGate
+    from clew.inspector.app import RequestGate, inspector
 except ImportError as cause:
     raise MissingExtra("the page needs clew[inspector], which is not installed") from cause
 

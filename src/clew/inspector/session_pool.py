@@ -13,7 +13,7 @@ from clew.errors import NotFound
 from clew.inspector.message_index import MessageIndex, ReportedCall
 from clew.log import ABOUT, TOOL_COMPACTION, Ref, VisibleMessage, load_messages
 from clew.log.protocol import Ctx, Store
-from clew.memory.index.protocol import Index
+from clew.memory.index import Index
 from clew.memory.notes import Notebook
 from clew.message import Item, JsonObject
 from clew.providers.api import int_or_zero

@@ -20,9 +20,9 @@ from clew.hosts.search import TURN_KINDS, MessageSearch, search_text
 from clew.hosts.tools import checked_limit, definitions, page_text
 from clew.integrations.fitting import Fitting
 from clew.memory import Memory
-from clew.memory.index.protocol import Filters
+from clew.memory.index import Filters
 from clew.memory.references import Quotation
-from clew.memory.tools import Tool
+from clew.memory.tools.tool import Tool
 from clew.message import JsonObject, Message, Role
 from clew.session import CompactResult
 from clew.session.result import without_natives

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from clew.ledger.foreign_findings import states_verdict
 from clew.message import Cite
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.languages import ENGLISH, guess, is_english
 from clew.rules.prefilter import CHUNKS, marks
 from clew.rules.words import words_again

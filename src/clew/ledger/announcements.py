@@ -20,7 +20,7 @@ from clew.ledger.part_reports import announced_stems, named_in
 from clew.ledger.phrases import Phrases, sentences_with
 from clew.ledger.tool_actions import CHANGING
 from clew.message import Cite
-from clew.message.patterns import AnyCasePattern, lazy_pattern
+from clew.message.text import AnyCasePattern, lazy_pattern
 
 _FEWEST_WORDS, _MISSING = 3, 0.4
 """Content words of an announcement from which it can be recognised in calls, and the share of them that the

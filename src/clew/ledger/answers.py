@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from clew.ledger.request_words import asks_for_something
 from clew.ledger.stems import stems
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.languages import is_english
 from clew.rules.speech import USER, Utterance
 from clew.rules.words import words_again

@@ -17,7 +17,7 @@ from clew.ledger.outcome import Ended
 from clew.ledger.phrases import is_foreign, sentence_around
 from clew.ledger.tool_actions import ActionKind
 from clew.message import ApprovalAnswer, ApprovalRequest, Cite
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.speech import ASSISTANT, USER, Utterance
 
 MOST = 2_000

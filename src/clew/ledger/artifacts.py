@@ -17,7 +17,7 @@ from clew.ledger.outcome import Ended
 from clew.ledger.shell import CHANGES, Action, Touch, normal_path
 from clew.ledger.tool_actions import ActionKind, touches
 from clew.message import Cite
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 MOST_UNCHANGED = 8_000
 """Commands, URLs and unchanged files kept (chosen by hand); above that the oldest are dropped. Changed

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from clew.ledger.command_line import Simple, simple_commands, without_prefixes
 from clew.ledger.tool_actions import ActionKind, ToolAction
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 LONGEST_SUBJECT = 300
 """Characters of what a person would call an attempt; chosen by hand."""

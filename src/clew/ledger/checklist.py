@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 
 from clew.ledger.phrases import Foreign
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 PENDING, IN_PROGRESS, COMPLETED = "pending", "in_progress", "completed"
 _LIST_SHARE = 0.5

@@ -18,7 +18,7 @@ from clew.ledger.runner_formats import counts_in
 from clew.ledger.testruns import LONGEST_COMMAND, FailedTest, Run, hooked_by, only_shows, run_of
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 _SUMS_UP = 4_000
 """Characters at the end of an output that are searched for a summary; chosen by hand."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 LONGEST = 20_000
 """Characters of a command line that are parsed (chosen by hand); here-documents are skipped and do not

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from clew.ledger.phrases import Phrases, sentences_with
-from clew.message.patterns import AnyCasePattern, lazy_pattern
+from clew.message.text import AnyCasePattern, lazy_pattern
 from clew.rules.find import candidates_in
 from clew.rules.prefilter import may_state_rule
 from clew.rules.rule import Force, Rule

@@ -17,7 +17,7 @@ from clew.ledger.decision_phrases import LONGEST_CHOICE, choices_in, decisions_i
 from clew.ledger.exchange import Reading
 from clew.ledger.offers import Offer, chosen_of, offers_in
 from clew.message import Cite, Message, Role, Text, Trust
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.active import ActiveRules
 from clew.rules.find import candidates_in
 from clew.rules.findings import overlapping

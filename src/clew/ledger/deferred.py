@@ -16,7 +16,7 @@ from itertools import chain
 from clew.ledger.loop import LATER, Loop, LoopKind
 from clew.ledger.replies import says_all_done
 from clew.ledger.sections import named_sections, section_of
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.languages import is_function_word
 
 _STEM = 6

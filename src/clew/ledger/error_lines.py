@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 
-from clew.message.patterns import lazy_pattern
-from clew.message.text import blank_colours
+from clew.message.text import blank_colours, lazy_pattern
 
 MOST_LINES = 3
 """Error lines that are kept of one output: the first cause and the last two. Chosen by hand."""

@@ -20,7 +20,7 @@ from clew.ledger.outcome import Ended
 from clew.ledger.testruns import run_of, selected_by
 from clew.ledger.tool_actions import BY_NAME, CHANGING, ActionKind, touches
 from clew.message import Cite
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 MOST_ATTEMPTS = 8
 """Failed calls listed of one failure: the first ones and the latest. Chosen by hand."""

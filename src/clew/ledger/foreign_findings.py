@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 
 def states_verdict(sentence: str) -> bool:

@@ -17,7 +17,7 @@ from clew.ledger.non_requests import LONGEST_QUOTE, asks_for_nothing, asks_nothi
 from clew.ledger.phrases import Phrases
 from clew.ledger.withdrawals import withdrawal_in
 from clew.message import Cite, Item, Origin, Role, Text, Trust
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.speech import ASSISTANT, PLAN, USER, Utterance
 
 _LONGEST_WITHDRAWAL = 80

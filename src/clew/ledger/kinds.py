@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.prefilter import Chunks
 
 

@@ -11,7 +11,7 @@ import re
 from typing import NamedTuple
 
 from clew.ledger.request_words import ADVERBS, DETERMINER, MAKING_VERBS, OPENER, POLITE, begins_request
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.sentences import Sentence, sentences
 
 

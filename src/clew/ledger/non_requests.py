@@ -11,7 +11,7 @@ import re
 
 from clew.ledger.request_words import begins_request
 from clew.message import Trust
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.find import candidates_in
 from clew.rules.prefilter import CHUNKS, marks, may_state_rule
 from clew.rules.rule import Kind, Rule

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from clew.ledger.questions import last_questions
 from clew.ledger.stems import stems
 from clew.message import Cite
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.speech import Utterance
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from clew.ledger.tool_actions import ActionKind, ToolAction
 from clew.message import ToolResult
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 
 class Ended(StrEnum):

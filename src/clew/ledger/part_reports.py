@@ -23,7 +23,7 @@ from clew.ledger.stems import stems
 from clew.ledger.tool_actions import ActionKind
 from clew.ledger.unfinished import says_failed
 from clew.message import Json
-from clew.message.patterns import AnyCasePattern, lazy_pattern
+from clew.message.text import AnyCasePattern, lazy_pattern
 
 _LONGEST_ANSWER = 300
 """Characters of a text above which it answers a question or, without a call, is what was asked for. Chosen

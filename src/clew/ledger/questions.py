@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from clew.ledger.phrases import is_foreign, sentence_around
 from clew.message import Json
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.foreign import foreign
 from clew.rules.sentences import sentences
 from clew.rules.speech import Utterance

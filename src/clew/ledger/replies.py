@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from clew.ledger.checklist import only_lists_open_tasks
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.prefilter import CHUNKS, marks
 
 LONGEST_HOLLOW = 400

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from clew.ledger.non_requests import asks_nothing_new, states_only, states_trouble
 from clew.ledger.stems import stems
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.sentences import Sentence
 
 

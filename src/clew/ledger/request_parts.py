@@ -31,7 +31,7 @@ from clew.ledger.request_words import (
 )
 from clew.ledger.stems import stems
 from clew.message import Cite
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.languages import ENGLISH, guess, is_function_word
 from clew.rules.prefilter import CHUNKS, marks
 from clew.rules.sentences import Sentence, sentences

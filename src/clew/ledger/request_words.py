@@ -12,7 +12,7 @@ import sys
 from functools import cache
 
 from clew.ledger.stems import stems
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.languages import ENGLISH, guess
 from clew.rules.words import words_again
 

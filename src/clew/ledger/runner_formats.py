@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from clew.message.patterns import lazy_pattern
-from clew.message.text import blank_colours
+from clew.message.text import blank_colours, lazy_pattern
 
 LONGEST_OUTPUT = 400_000
 """Characters of an output that are read (chosen by hand): the last ones, with the runner's summary."""

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from clew.message import Cite
-from clew.message.patterns import AnyCasePattern, lazy_pattern
+from clew.message.text import AnyCasePattern, lazy_pattern
 
 MOST_SECTIONS = 8
 """Numbered sections of a request that are told apart; with more it is a procedure. Chosen by hand."""

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from clew.ledger.command_line import simple_commands, without_prefixes
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 
 class Action(StrEnum):

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import chain
 
 from clew.ledger.sections import named_sections
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.languages import is_function_word
 
 _WORD = lazy_pattern(r"[^\W\d_]{3,}|\d{2,}")

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from clew.ledger.command_line import simple_commands, without_prefixes
 from clew.ledger.runner_formats import RUNNERS, Runner, counts_in, readable
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 LONGEST_COMMAND = 4_000
 """Characters of a command line that are searched for a test runner; chosen by hand."""

@@ -22,7 +22,7 @@ from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.outcome import Ended
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Json, JsonObject
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.speech import ASSISTANT, Utterance
 
 

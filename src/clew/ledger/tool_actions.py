@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from clew.ledger.shell import Action, Touch, effects, touches_of_patch
 from clew.message import Json, JsonObject, ToolCall
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 
 class ActionKind(Enum):

@@ -23,7 +23,7 @@ from clew.ledger.exchange import Reading
 from clew.ledger.non_requests import is_confirmation
 from clew.ledger.tool_actions import CHANGING
 from clew.message import Cite, Json
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.speech import ASSISTANT, PLAN, USER, Utterance
 
 MOST_TURNS = 5_000

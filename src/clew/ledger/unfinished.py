@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from clew.ledger.phrases import Foreign
 from clew.ledger.replies import LONGEST_HOLLOW, says_all_done
-from clew.message.patterns import AnyCasePattern, lazy_pattern
+from clew.message.text import AnyCasePattern, lazy_pattern
 
 _READ = 600
 """Characters of a request that are read for that; chosen by hand."""

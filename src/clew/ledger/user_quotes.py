@@ -16,7 +16,7 @@ from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.outcome import Ended
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite, Message, Text, Trust
-from clew.message.patterns import AnyCasePattern, lazy_pattern
+from clew.message.text import AnyCasePattern, lazy_pattern
 from clew.rules.foreign import foreign
 from clew.rules.languages import is_english
 from clew.rules.prefilter import CHUNKS, marks

@@ -21,7 +21,7 @@ from clew.ledger.exchange import OpenCalls, Reading
 from clew.ledger.kinds import KNOWN_WORDS, Known, ValueKind, may_hold_values, values_in
 from clew.message import Item, Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult, Trust
 from clew.message.parts import json_strings
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 MOST_VALUES = 60_000
 """Values kept; chosen by hand."""

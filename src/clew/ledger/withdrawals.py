@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from clew.ledger.request_words import begins_request
 from clew.ledger.stems import stems
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 _READ = 400
 """Characters of the user's words that are read; chosen by hand."""

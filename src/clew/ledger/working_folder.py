@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from clew.ledger.exchange import Reading
 from clew.message import Cite, Role, Text, Trust
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 _LONGEST_READ = 20_000
 """Characters at the end of a text in which the folder is looked for; chosen by hand."""

@@ -5,9 +5,13 @@ event 4 and the message of event 3; an ``undo`` as event 5 brings the first two 
 """
 
 from clew.log.chain import (
+    ChainCheck,
     EncodedEvent,
+    EventRow,
+    Flaw,
     canonical,
     chain,
+    check_session,
     digest,
     digest_of_fields,
     encode,
@@ -17,7 +21,6 @@ from clew.log.chain import (
     parse_body,
     root,
 )
-from clew.log.chain_check import ChainCheck, EventRow, Flaw, check_session
 from clew.log.fold import (
     ABOUT,
     APPROVAL,

@@ -1,19 +1,24 @@
-"""The kinds of events, and the fold of a log into a view.
+"""The kinds of events, and the fold of a log into a view or another state.
 
 A kind says how its events change a view and which messages they hold: a ``message`` adds one reference, a
 ``compaction`` replaces some by references to its own messages, an ``undo`` takes that back, a ``pin`` changes
 nothing. To add one, add a value to the mapping passed to ``fold``.
+
+``Journal`` keeps a state that is folded from the events of one kind, and appends to it. The notes of a
+workspace are such a state: ``Journal(store, ctx, NOTE, fold_notes, NO_NOTES)``.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from clew.errors import InputError, StoreDamaged, StoreTooNew
+from clew.errors import HeadMoved, InputError, StoreBusy, StoreDamaged, StoreTooNew
 from clew.log.chain import new_event
 from clew.log.protocol import Ctx, Event, ReadsPositions, Store, StoredEvent
 from clew.log.view import LogProblem, Ref, Splice, View
@@ -291,3 +296,60 @@ def _runs(refs: Iterable[Ref], max_gap: int) -> Iterator[list[Ref]]:
         run.append(ref)
     if run:
         yield run
+
+
+TRIES = 16
+"""Attempts to append while other processes append to the same session."""
+
+State = TypeVar("State")
+Fold = Callable[[Iterable[StoredEvent], State], State]
+"""Returns a state with further events applied."""
+Clock = Callable[[], int]
+"""Returns the current time in milliseconds."""
+
+
+def unix_ms() -> int:
+    """Return the current time in milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class Journal(Generic[State]):
+    """Keeps a state up to date with its log. Several processes may write to the same log."""
+
+    def __init__(
+        self, store: Store, ctx: Ctx, kind: EventKind, fold: Fold[State], empty: State, clock: Clock = unix_ms
+    ) -> None:
+        self._store = store
+        self._ctx = ctx
+        self._kind = kind
+        self._fold = fold
+        self._state = empty
+        self._read = 0
+        self._clock = clock
+
+    @property
+    def state(self) -> State:
+        """Return the current state, including what other processes appended."""
+        return self._catch_up(self._store.head(self._ctx).seq)
+
+    def _catch_up(self, seq: int) -> State:
+        if seq > self._read:
+            events = self._store.read(self._ctx, self._read, seq, [self._kind.name])
+            self._state = self._fold(map(self._kind.current, events), self._state)
+            self._read = seq
+        return self._state
+
+    def append(self, decide: Callable[[State], JsonObject]) -> tuple[State, int]:
+        """Append the event that ``decide`` makes of the state; return the new state and the event's number.
+
+        If another process appends first, ``decide`` is called again with the updated state. If it raises, the
+        log is not changed.
+        """
+        for _ in range(TRIES):
+            head = self._store.head(self._ctx)
+            body = decide(self._catch_up(head.seq))
+            event = new_event(self._kind.name, body, self._kind.version, self._clock())
+            with suppress(HeadMoved):
+                seq = self._store.append(self._ctx, [event], head).seq
+                return self._catch_up(seq), seq
+        raise StoreBusy(f"other processes keep appending to {self._ctx.session!r}")

@@ -29,7 +29,7 @@ from clew.log.chain import ZSTD_MAGIC, canonical, chain, encode, new_event, pars
 from clew.log.fold import ABOUT
 from clew.log.protocol import Ctx, Event, Head, Store, StoredEvent
 from clew.message import JsonObject
-from clew.message.shape import check_fields
+from clew.message.atoms import check_fields
 
 OWN = "clew:"
 """Prefix of clew's own sessions, which cannot be imported."""

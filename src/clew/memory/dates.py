@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TypeAlias
 
 from clew.errors import InputError
-from clew.memory.index.protocol import Filters
+from clew.memory.index import Filters
 
 MONTHS = {
     name: number

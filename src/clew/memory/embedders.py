@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clew.errors import MissingExtra, ModelBusy, ModelError, ModelFailed, ModelRefused, ModelTimeout, NotFound
-from clew.memory.index.protocol import SHIPPED_MODEL, Embedder, VectorIndex, encoder_name
+from clew.memory.index import SHIPPED_MODEL, Embedder, VectorIndex, encoder_name
 from clew.memory.terms import surface
 from clew.settings import encoder_folder
 

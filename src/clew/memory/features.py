@@ -16,7 +16,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from clew.memory.index.protocol import Analysed, Entry, IndexRow, IndexStats
+from clew.memory.index import Analysed, Entry, IndexRow, IndexStats
 from clew.memory.question import ParsedQuestion, occurs_in
 from clew.memory.terms import NAMES_SHIFT, Trait, marks_to_find, stem, surface
 

@@ -22,12 +22,11 @@ from clew.log import COMPACTION, MESSAGE, UNDO, iso_time
 from clew.log.fold import NOTE, TIER
 from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.log.transfer import ImportedEvents, imported_events
-from clew.memory.index.protocol import Analysed, Entry, EntryKind, Index, Mark
-from clew.memory.notes.log import fold_notes, trusted_events
+from clew.memory.index import Analysed, Entry, EntryKind, Index, Mark
 from clew.memory.notes.note import Note, NoteStatus
+from clew.memory.notes.notebook import fold_notes, trusted_events
 from clew.memory.terms import analyse
-from clew.memory.tiers.events import digest_ids, move_from_json, own_digests, stale_undos, undone_since
-from clew.memory.tiers.tier import Tier
+from clew.memory.tiers import Tier, digest_ids, move_from_json, own_digests, stale_undos, undone_since
 from clew.message import Message, ToolCall, ToolResult, Trust, lowest, words
 
 PIECE = 800

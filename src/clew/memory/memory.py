@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 from clew.errors import HeadMoved, NoIndex, NotFound, StoreBusy
 from clew.log import MESSAGE, iso_time, new_event
-from clew.log.fold import TIER
-from clew.log.journal import TRIES, Clock, unix_ms
+from clew.log.fold import TIER, TRIES, Clock, unix_ms
 from clew.log.protocol import Ctx, Store
 from clew.log.store.sqlite import SqliteStore
 from clew.log.transfer import OWN, ImportedEvents
 from clew.memory.embedders import default_embedder, embed_new
-from clew.memory.index.protocol import (
+from clew.memory.index import (
     ANYTHING,
     Embedder,
     Entry,
@@ -43,27 +42,15 @@ from clew.memory.references import Numbered, Quotation, Resolved, Resolver
 from clew.memory.scope import InView, Projects, SearchScope
 from clew.memory.search import Query, SearchHit, SearchResult
 from clew.memory.selection import Injection, Passage, is_injectable, passage_of, recall, select_injections
-from clew.memory.tiers import (
-    DEFAULT,
-    Excerpt,
-    Moment,
-    Tier,
-    TierMove,
-    TierPolicy,
-    Tiers,
-    apply_moves,
-    archive_digest,
-    move_to_json,
-    moves_due,
-    moves_for,
-)
+from clew.memory.tier_moves import Moment, apply_moves, archive_digest, moves_due, moves_for
+from clew.memory.tiers import DEFAULT, Excerpt, Tier, TierMove, TierPolicy, Tiers, move_to_json
 from clew.message import Role, Trust
 from clew.settings import clew_home
 from clew.tokens import TokenCounter
 
 if TYPE_CHECKING:
+    from clew.memory.tools import Toolbox
     from clew.memory.tools.tool import Approve, ToolSession
-    from clew.memory.tools.toolbox import Toolbox
 
 OWN_SHARE = 0.5
 """A hit in this session with at least this fraction of the best score ranks before other sessions."""
@@ -450,7 +437,8 @@ class Memory:
 
     def toolbox(self, session: ToolSession, approve: Approve | None = None) -> Toolbox:
         """Return the agent's tools for this memory."""
-        from clew.memory.tools import Toolbox, ask_later  # imports this module
+        from clew.memory.tools import Toolbox
+        from clew.memory.tools.tool import ask_later  # imports this module
 
         return Toolbox(session, self, approve or ask_later)
 
@@ -496,7 +484,7 @@ def index_of(store: Store, workspace: str, model: str | None = None) -> Index | 
         return store.open_index(workspace, model)
     if isinstance(store, SqliteStore):
         return SqliteIndex(store.path, model=model)
-    if type(store).__module__ == "clew.log.store.postgres.store":  # not imported here: it needs an extra
+    if type(store).__module__ == "clew.log.store.postgres":  # not imported here: it needs an extra
         from clew.log.store.postgres import PostgresStore
         from clew.memory.index.postgres import PostgresIndex
 

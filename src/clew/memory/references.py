@@ -20,10 +20,10 @@ from clew.log import MESSAGE
 from clew.log.fold import TIER
 from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.log.transfer import OWN, ImportedEvents, imported_events
-from clew.memory.index.protocol import Entry, Filters, Index, Mark, Wanted
+from clew.memory.index import Entry, Filters, Index, Mark, Wanted
 from clew.memory.indexing import said_at, text_of, trust_of
-from clew.memory.tiers import NOTHING_LEFT, EvictedSpan, TierMove, Tiers, move_from_json, tiers_of
-from clew.memory.tiers.events import line_of, own_digests
+from clew.memory.tier_moves import NOTHING_LEFT, tiers_of
+from clew.memory.tiers import EvictedSpan, TierMove, Tiers, line_of, move_from_json, own_digests
 from clew.message import Trust
 
 MOST_PIECES = 1_000

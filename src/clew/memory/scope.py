@@ -16,7 +16,7 @@ from typing import NamedTuple
 from clew.log import ABOUT
 from clew.log.protocol import Ctx, Store
 from clew.log.transfer import OWN
-from clew.memory.index.protocol import FOLDER, Entry, EntryKind
+from clew.memory.index import FOLDER, Entry, EntryKind
 from clew.memory.indexing import text_of
 from clew.message import Item, Origin
 

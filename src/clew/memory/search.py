@@ -28,7 +28,7 @@ from clew.memory.features import (
     rarity,
     to_candidates,
 )
-from clew.memory.index.protocol import (
+from clew.memory.index import (
     ANYTHING,
     Embedder,
     Entry,

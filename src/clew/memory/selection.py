@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from clew.memory.index.protocol import Embedder, EntryKind, Index
+from clew.memory.index import Embedder, EntryKind, Index
 from clew.memory.notes.note import Note
 from clew.memory.notes.select import CAP_TOKENS, Selection, Situation, escape_entry, select
 from clew.memory.search import MatchInfo, Query, SearchHit, SearchResult, find

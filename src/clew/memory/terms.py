@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 
 from clew.memory.dates import DateSpan, spans
-from clew.memory.index.protocol import Analysed, Entry
+from clew.memory.index import Analysed, Entry
 
 _PLAIN = re.compile(r"[a-z]{3,30}")
 """Words that are stemmed."""

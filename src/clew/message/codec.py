@@ -46,7 +46,7 @@ from clew.message import (
     Trust,
     Unknown,
 )
-from clew.message.shape import check_fields
+from clew.message.atoms import check_fields
 
 Path: TypeAlias = list[Json]
 

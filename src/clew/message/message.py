@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from clew.message.parts import Compacted, Native, Part, Text, Thinking, ToolCall, ToolResult, Trust
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 
 class Role(StrEnum):

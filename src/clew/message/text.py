@@ -1,17 +1,24 @@
-"""Helpers for text: put it on one line, cut it, remove colours, escape what looks like one of clew's tags.
+"""Helpers for text, patterns that are compiled on first use, and ``once``, a property computed once.
 
-A model may read ``< / CLEW-data>``, the same in full-width letters, with a Cyrillic c, or with invisible
-characters in between, as the end of a fence. ``escape_tags`` puts a backslash after the bracket of anything
-that reads as an opening bracket followed by the letters of *clew* (in ``<clew-data>`` between ``<`` and
-``c``), in one pass, linear in the text.
+A text is put on one line, cut, freed of colours, or has escaped what looks like one of clew's tags: a model
+may read ``< / CLEW-data>``, the same in full-width letters, with a Cyrillic c, or with invisible characters
+in between, as the end of a fence. ``escape_tags`` puts a backslash after the bracket of anything that reads
+as an opening bracket followed by the letters of *clew* (in ``<clew-data>`` between ``<`` and ``c``), in one
+pass, linear in the text.
+
+``_PATH = lazy_pattern("[a-z]+/[a-z]+")`` is used like the result of ``re.compile``, and costs nothing at
+import.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 import unicodedata
+from collections.abc import Callable, Iterator
 from functools import cache
+from typing import Any, Generic, TypeVar, cast
 
 _CHARACTERS_READ = 4
 """Read per character shown, so that a message of megabytes is not split for one line (chosen by hand)."""
@@ -124,3 +131,85 @@ def _spellings(letter: str) -> str:
 def omission_note(characters: int) -> str:
     """Return the note for characters that are left out of a quote or line."""
     return f"[… {characters:,} {'character' if characters == 1 else 'characters'}]"
+
+
+Value = TypeVar("Value")
+
+
+class once(Generic[Value]):  # noqa: N801  # read like ``property``
+    """A ``cached_property`` without the lock it has up to Python 3.11, which costs more than most values.
+
+    Objects with such properties are used by one thread.
+    """
+
+    def __init__(self, make: Callable[[Any], Value]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Remember the attribute's name."""
+        self._name = name
+
+    def __get__(self, item: Any, owner: type) -> Value:  # noqa: ANN401  # whatever has it
+        """Compute the value and store it on the object, which may be frozen."""
+        value = self._make(item)
+        # Not through ``__dict__``, which would have to be created.
+        object.__setattr__(item, self._name, value)
+        return value
+
+
+LINE_NUMBER = r"\d+(?:→|\t|: |\|)"
+"""What tools put before a line of a file, as a part of patterns."""
+_METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn")
+
+
+class _LazyPattern:
+    """Compiles a pattern when one of its methods is first used."""
+
+    def __init__(self, pattern: str, flags: int) -> None:
+        self.pattern = pattern
+        self._flags = flags
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # any attribute of the compiled pattern
+        """Compile the pattern and keep its methods, so that this is called once."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        compiled = re.compile(self.pattern, self._flags)
+        self.__dict__.update((method, getattr(compiled, method)) for method in _METHODS)
+        return getattr(compiled, name)
+
+    def __repr__(self) -> str:
+        return f"lazy_pattern({self.pattern!r}, {self._flags!r})"
+
+
+def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern that is compiled on first use; an error in it shows only then."""
+    return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
+
+
+class AnyCasePattern:
+    """A case-insensitive pattern for callers that need only the places of matches.
+
+    It is written in lower case. ASCII text is lower-cased before it is searched: case-insensitive matching
+    takes up to ten times as long. The words of a match may therefore be in lower case.
+    """
+
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        """Take a pattern in lower case; ``re.IGNORECASE`` is implied."""
+        self.pattern = pattern
+        self._lower = lazy_pattern(pattern, flags)
+        self._any = lazy_pattern(pattern, flags | re.IGNORECASE)
+
+    def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
+        """Return the first match between two places."""
+        pattern, searched = self.applied_to(text)
+        return pattern.search(searched, start, end)
+
+    def finditer(self, text: str) -> Iterator[re.Match[str]]:
+        """Yield the matches."""
+        pattern, searched = self.applied_to(text)
+        return pattern.finditer(searched)
+
+    def applied_to(self, text: str) -> tuple[re.Pattern[str], str]:
+        """Return a pattern and the text to search with it, for several searches in one text."""
+        return (self._lower, text.lower()) if text.isascii() else (self._any, text)

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 from clew.errors import InputError, MissingExtra, ModelFailed, ModelRefused, ModelTimeout
 from clew.message import JsonObject
-from clew.providers.api import Api
-from clew.providers.failures import (
+from clew.providers.api import (
+    Api,
     connection_error,
     connection_errors,
     error_for_response,

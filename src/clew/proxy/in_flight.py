@@ -28,7 +28,7 @@ from clew.budget import DEFAULT, Limit, Policy
 from clew.errors import BudgetExceeded, ContextTooLong
 from clew.message import JsonObject
 from clew.providers import wire_named
-from clew.providers.failures import error_for_response
+from clew.providers.api import error_for_response
 from clew.proxy.answers import thread_refusal
 from clew.proxy.conversations import entry_hash
 from clew.proxy.reactor import Reaction

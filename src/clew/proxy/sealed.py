@@ -19,7 +19,7 @@ from hashlib import blake2b, shake_256
 from pathlib import Path
 
 from clew.message import Json, JsonObject
-from clew.secrets.mask import key_file
+from clew.secrets.find import key_file
 from clew.settings import clew_home
 
 PREFIX = "clew1."

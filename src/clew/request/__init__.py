@@ -6,9 +6,8 @@ the state of the work and recalled notes after the last message.
 """
 
 from clew.request.assemble import Parts, Room, assemble
-from clew.request.cache_marks import Marks
-from clew.request.fence import Fence, session_key
-from clew.request.pieces import clauses_for
+from clew.request.assembled import Marks
+from clew.request.pieces import Fence, clauses_for, session_key
 from clew.request.sections import SECTIONS, Piece
 
 __all__ = ["SECTIONS", "Fence", "Marks", "Parts", "Piece", "Room", "assemble", "clauses_for", "session_key"]

@@ -17,8 +17,7 @@ from clew.compaction.plan.render import rules_text, rules_trust
 from clew.message import Item, Message, Origin, Role, Text, Trust, last_user_message, lowest, system_prefix
 from clew.message.text import escape_tags
 from clew.request.assembled import AssembledRequest, OfferedTool
-from clew.request.fence import ANNOUNCEMENT, Fence, fence_results, require_fence
-from clew.request.pieces import DATA_SOURCE
+from clew.request.pieces import ANNOUNCEMENT, DATA_SOURCE, Fence, fence_results, require_fence
 from clew.request.sections import (
     CONTRACT,
     HISTORY,

@@ -16,8 +16,7 @@ from clew.compaction.plan import Digest, Plan
 from clew.compaction.plan.digest import spans
 from clew.compaction.verify import Report
 from clew.errors import NotFound
-from clew.memory.tools import Tool, ToolAnswer
-from clew.memory.tools.tool import object_schema, string
+from clew.memory.tools.tool import Tool, ToolAnswer, object_schema, string
 from clew.message import Json, JsonObject
 from clew.request.prompt_cache import Call
 from clew.request.sections import PINNED, SECTIONS, Contribution

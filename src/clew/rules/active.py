@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.permission import is_provisional, without_reason
 from clew.rules.rule import Kind, Rule, Scope
 from clew.rules.subject import Choice, Subject, choices, subject_of

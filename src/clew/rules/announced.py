@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from clew.message.patterns import AnyCasePattern, lazy_pattern
+from clew.message.text import AnyCasePattern, lazy_pattern
 
 _MATTER = (
     r"(?:e-?mails?|mails?|messages?|texts?|tickets?|reports?|reviews?|comments?|prompts?|feedback"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.cues import Hit
 from clew.rules.evidence import Evidence, Surroundings, evidence
 from clew.rules.permission import PERMITS, is_false_permission

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 
 from clew.message import Trust
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.evidence import Evidence
 from clew.rules.force_bans import FEWEST_WORDS, restraint
 from clew.rules.force_english import is_announced, judge_english

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.force_tables import BANNED, NOT_NOW, RULED_OUT, pattern, says
 from clew.rules.words import words as known_words
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.force_bans import (
     ADDRESSED,
     BRIEF,

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.evidence import Evidence
 from clew.rules.force_tables import (
     ASKED_FIRST,

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from clew.message.patterns import AnyCasePattern, lazy_pattern
+from clew.message.text import AnyCasePattern, lazy_pattern
 from clew.rules.announced import ASKED_ABOUT, MAY_ANNOUNCE, ON_ONE_LINE, REPORTED, TAKEN_UP_HERE, announces
 from clew.rules.pasted import LONG, REMEMBERED, TAKEN_UP, last_words, pasted_document
 

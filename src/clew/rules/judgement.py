@@ -21,7 +21,7 @@ from typing import Any
 
 from clew.errors import StoreDamaged
 from clew.message import Cite, Item, JsonObject, Message, message_number, words
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.findings import (
     findings_from_json,
     findings_to_json,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.cues import Entry, Grammar, Language, Phrase, Place, UnspacedLanguage, tree
 from clew.rules.words import table
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from clew.message.patterns import AnyCasePattern, lazy_pattern
+from clew.message.text import AnyCasePattern, lazy_pattern
 
 _OPENS = (
     r"\A\W*(?:(?:ok(?:ay)?|btw|by the way|heads[- ]up|fyi|oh|and|also|but|so|again|important|note"

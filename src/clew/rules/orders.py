@@ -5,7 +5,7 @@ Unlike ``find``, this says nothing about who gives it and whether it binds: a sk
 
 from __future__ import annotations
 
-from clew.message.patterns import LINE_NUMBER, lazy_pattern
+from clew.message.text import LINE_NUMBER, lazy_pattern
 from clew.rules.languages import guess, language
 from clew.rules.words import tokens
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from clew.message import Trust
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.evidence import Surroundings
 from clew.rules.foreign import foreign
 from clew.rules.languages import guess

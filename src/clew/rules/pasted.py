@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from clew.message.patterns import AnyCasePattern, lazy_pattern
+from clew.message.text import AnyCasePattern, lazy_pattern
 
 # Output of programs ----------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from clew.message.patterns import AnyCasePattern, lazy_pattern
+from clew.message.text import AnyCasePattern, lazy_pattern
 from clew.rules.cues import Hit
 from clew.rules.languages import ENGLISH
 from clew.rules.rule import Kind, Rule

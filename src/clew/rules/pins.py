@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from clew.errors import NotFound
 from clew.message import LONGEST_RULE, Cite, Message, Origin, Role, Text, Trust, words
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.active import ActiveRules
 from clew.rules.codec import copy_tracker
 from clew.rules.find import find, find_candidates, rule_sentences

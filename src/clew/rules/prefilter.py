@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.cues import Language, Phrase
 from clew.rules.languages import ENGLISH, is_english, is_function_word, language
 from clew.rules.pasted import LONG

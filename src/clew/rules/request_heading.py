@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.pasted import is_briefing
 
 SHORTEST_PREAMBLE = 600

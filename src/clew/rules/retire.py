@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from clew.message import Message, Origin, Text, Trust
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.abandon import ends_rule, find_abandonment
 from clew.rules.active import ActiveRules, IndexedRule, has_bound, numbers
 from clew.rules.cues import Hit

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.cues import Hit
 from clew.rules.lasting_bans import lasting_ban
 from clew.rules.permission import only_undoes_rule

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import NamedTuple, Protocol
 
 from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.request_heading import request_span
 
 DIGEST_TAG = "clew-digest"

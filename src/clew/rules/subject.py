@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.cues import Hit
 from clew.rules.languages import is_function_word
 from clew.rules.rule import Duration, Lasts, Scope

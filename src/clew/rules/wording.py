@@ -17,7 +17,7 @@ from functools import cache
 from importlib import resources
 from itertools import pairwise
 
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.evidence import Evidence
 from clew.rules.languages import ENGLISH
 from clew.rules.sentences import Sentence

@@ -3,8 +3,7 @@
 ``mask("export GITHUB_TOKEN=ghp_16C7…").text`` is ``export GITHUB_TOKEN=[secret:github-token:cef6]``.
 """
 
-from clew.secrets.find import FoundSecret, find, rules
-from clew.secrets.mask import mask
+from clew.secrets.find import FoundSecret, find, mask, rules
 from clew.secrets.messages import MessageSecret, find_in_message, mask_json, mask_message
 
 __all__ = [

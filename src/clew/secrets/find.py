@@ -1,23 +1,33 @@
-"""Find secrets in a text by the rules of ``rules.toml``.
+"""Find secrets in a text by the rules of ``rules.toml``, and mask them.
 
 Most keys are long runs of letters, digits and a few symbols, and most text is not. A fast prefilter finds
 those runs; keywords are searched only in them and, if a name is assigned the run, shortly before. In ``export
 TOKEN=ghp_16C7…`` the keyword ``ghp_`` of the rule ``github-token`` is found in the run, and the rule's
 pattern is tried there. Secrets that may be short or contain spaces (a password, a key over several lines) are
 searched by their own keywords in the whole text.
+
+A mask keeps a secret's kind and position and holds four digits of a keyed hash: equal secrets get equal
+masks, and a mask reveals nothing without the key.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from hashlib import blake2b
 from importlib.resources import files
+from pathlib import Path
+from tempfile import mkstemp
 from typing import Any, NamedTuple, TypeAlias
+
+from clew.settings import clew_home
 
 # A key may follow an escape of JSON (\n, \u003d), of a URL (%3D) or of a terminal (\x1b[31m): the letter
 # before it is then not part of a word.
@@ -250,3 +260,77 @@ def _join_overlaps(places: list[_RankedSpan]) -> list[_RankedSpan]:
         span = min(last, place, key=lambda item: item.rank)
         joined[-1] = _RankedSpan(last.start, max(last.end, place.end), span.rank, span.rule)
     return joined
+
+
+KEY_FILE = "mask.key"
+KEY_BYTES = 32
+
+
+def key_file(path: Path) -> bytes:
+    """Return the key kept in a file that only its owner can read; create the file if it is missing.
+
+    If two processes create it at once, both use the one that was written first.
+    """
+    with suppress(FileNotFoundError):
+        kept = path.read_bytes()
+        if len(kept) >= KEY_BYTES:
+            return kept[:KEY_BYTES]
+        path.unlink()  # an incomplete write: nothing was masked with it
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = os.urandom(KEY_BYTES)
+    # A random name: two containers that share a home may have the same process id.
+    file, name = mkstemp(prefix=f"{path.name}.", dir=path.parent)
+    temporary = Path(name)
+    try:
+        os.write(file, data)
+    finally:
+        os.close(file)
+    try:
+        os.link(temporary, path)  # atomic, and never replaces another process's key
+    except FileExistsError:
+        data = path.read_bytes()[:KEY_BYTES]
+    finally:
+        temporary.unlink()
+    return data
+
+
+@cache
+def own_key() -> bytes:
+    """Return this user's key; if clew's home is not writable, a random one for this process."""
+    try:
+        return key_file(clew_home() / KEY_FILE)
+    except OSError:
+        return os.urandom(KEY_BYTES)
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedText:
+    """A text without its secrets."""
+
+    text: str
+    found: tuple[FoundSecret, ...] = ()
+    """What was masked, with positions in the original text."""
+
+
+def mask(text: str, key: bytes | None = None) -> MaskedText:
+    """Return a text with every secret replaced by ``[secret:<rule>:<4 hex>]``.
+
+    The four digits come from a keyed hash, so equal secrets get equal masks and a mask reveals nothing.
+    Masking twice changes nothing. Without ``key``, clew's own key is used.
+    """
+    secrets = find(text)
+    if not secrets:
+        return MaskedText(text)
+    key = own_key() if key is None else key
+    pieces: list[str] = []
+    done = 0
+    for rule, start, end in secrets:
+        pieces += [text[done:start], mask_of(rule, text[start:end], key)]
+        done = end
+    return MaskedText("".join(pieces) + text[done:], tuple(secrets))
+
+
+def mask_of(rule: str, secret: str, key: bytes) -> str:
+    """Return the mask of a secret."""
+    digest = blake2b(secret.encode("utf-8", "surrogatepass"), key=key, digest_size=2).hexdigest()
+    return f"{MASK}{rule}:{digest}]"

@@ -31,8 +31,7 @@ from clew.message import (
     ToolResult,
     Unknown,
 )
-from clew.secrets.find import MIN_RUN, find
-from clew.secrets.mask import mask, mask_of, own_key
+from clew.secrets.find import MIN_RUN, find, mask, mask_of, own_key
 
 SEALED = frozenset({"signature", "thoughtSignature", "thought_signature", "encrypted_content"})
 """Fields of provider blocks that hold signed or encrypted content."""

@@ -25,8 +25,7 @@ from clew.ledger.loop import OF_THE_USER, Loop, LoopKind
 from clew.ledger.non_requests import asks_nothing_new
 from clew.ledger.tool_actions import BY_NAME, ActionKind
 from clew.message import Cite, Item, Origin, Role, Trust
-from clew.message.patterns import lazy_pattern
-from clew.message.text import one_line
+from clew.message.text import lazy_pattern, one_line
 from clew.secrets import mask
 
 LONGEST_LINE = 300

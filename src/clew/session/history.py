@@ -21,7 +21,7 @@ from clew.errors import StoreDamaged
 from clew.log import COMPACTION, REFUSAL, Ref, Splice, message_to_json, new_event, splices_to_json
 from clew.log.protocol import Event, StoredEvent
 from clew.message import Item, Json, JsonObject, Usage
-from clew.message.shape import check_fields
+from clew.message.atoms import check_fields
 from clew.secrets import mask, mask_json
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from clew.compaction.plan.digest import Digest, spans
 from clew.errors import InputError
 from clew.message import Item, cut_points, fixed_prefix, message_number
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 RANGE = lazy_pattern(r"\s*m(\d{1,9})\s*(?:-|–|\.\.+|:|to\b|,)\s*m?(\d{0,9})(?=\s|$)\s*", re.IGNORECASE)
 """A range of messages such as m1-m20 or m30-."""

@@ -15,7 +15,7 @@ from clew.errors import InputError, UnknownEntry
 from clew.message import Json, JsonObject, Message, Unknown
 from clew.providers import WIRES, Body, Wire, detect, wire_named
 from clew.providers.frameworks import Codec, foreign_codec
-from clew.providers.openai_chat.codec import STRAY
+from clew.providers.openai_chat import STRAY
 from clew.providers.shapes import plain
 from clew.transcripts.messages import label_speakers
 

@@ -17,27 +17,14 @@ from clew.log import INSTRUCTION, MESSAGE
 from clew.memory import Injection
 from clew.message import Item, Origin, Role, last_user_message
 from clew.request.assemble import FENCE_TOKENS, Parts, Room, assemble, tool_tokens
-from clew.request.assembled import AssembledRequest, OfferedTool
-from clew.request.cache_marks import Marks
-from clew.request.fence import Fence, session_key
-from clew.request.instructions import (
-    Disk,
-    Instruction,
-    InstructionScope,
-    LoadedInstructions,
-    Refused,
-    Roots,
-    changes,
-    load,
-    pieces_of,
-    settled_ids,
-)
-from clew.request.instructions.files import fold_path
-from clew.request.instructions.pieces import skill_index
-from clew.request.pieces import clauses_for, memory_pieces, restated_rules, rules_by_hand
+from clew.request.assembled import AssembledRequest, Marks, OfferedTool
+from clew.request.instructions import changes, load, pieces_of, settled_ids, skill_index
+from clew.request.instructions.files import Disk, InstructionScope, Roots, fold_path
+from clew.request.instructions.load import Instruction, LoadedInstructions, Refused
+from clew.request.pieces import Fence, clauses_for, memory_pieces, restated_rules, rules_by_hand, session_key
 from clew.request.rehydration import RequestStatus, invoked_skills, rehydrate
 from clew.request.sections import INSTRUCTIONS, Piece
-from clew.secrets.mask import own_key
+from clew.secrets.find import own_key
 
 if TYPE_CHECKING:
     from clew.session.session import Session

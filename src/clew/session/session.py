@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from clew.log.store import SqliteStore
     from clew.log.store.postgres import PostgresStore
     from clew.memory import Injection, Memory
-    from clew.memory.index.protocol import Embedder
+    from clew.memory.index import Embedder
     from clew.request.assembled import AssembledRequest, OfferedTool
     from clew.request.progress_log import Checkpoint
     from clew.request.sections import Piece

@@ -3,9 +3,8 @@
 ``counter_for("claude-opus-4-5").count_text("Hello world 123")`` is 5, by estimate.
 """
 
-from clew.tokens.calibrate import Calibration
 from clew.tokens.counter import TokenCounter, counter_for
-from clew.tokens.families import FAMILIES, Family, Tally
+from clew.tokens.families import FAMILIES, Calibration, Family, Tally
 from clew.tokens.models import UNKNOWN, ModelInfo, model_named, models
 
 __all__ = [

@@ -27,10 +27,8 @@ from clew.message import (
     ToolResult,
     Unknown,
 )
-from clew.tokens.calibrate import Calibration
-from clew.tokens.estimate import estimate
-from clew.tokens.exact import BytePairs, available
-from clew.tokens.families import EMPTY_TALLY, FAMILIES, OTHER, Family, Tally, total
+from clew.tokens.exact import BytePairs, available, estimate
+from clew.tokens.families import EMPTY_TALLY, FAMILIES, OTHER, Calibration, Family, Tally, total
 from clew.tokens.images import UNKNOWN_IMAGE_TOKENS, image_size
 from clew.tokens.models import ModelInfo, model_named
 

@@ -12,7 +12,7 @@ from typing import Any
 from clew.cli.terminal import Terminal
 from clew.errors import MissingExtra
 from clew.memory.embedders import SentenceEmbedder, StaticEmbedder, embed_lacking
-from clew.memory.index.protocol import Embedder
+from clew.memory.index import Embedder
 from clew.memory.index.sqlite import SqliteIndex
 from clew_evals.retrieval.benchmark import Result, ask_all, ask_baselines, below, fill, summary
 from clew_evals.retrieval.datasets import Pool, datasets

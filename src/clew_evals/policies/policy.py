@@ -21,7 +21,7 @@ from clew.compaction.plan.plan import apply
 from clew.compaction.task import CompactionTask
 from clew.ledger import Ledger
 from clew.memory import Query, analyse, passages, search
-from clew.memory.index.protocol import Entry
+from clew.memory.index import Entry
 from clew.memory.index.sqlite import SqliteIndex
 from clew.message import Item, Message, lowest, words
 from clew.providers.model import drive

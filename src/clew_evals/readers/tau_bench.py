@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from clew.message import JsonObject
-from clew.providers.openai_chat.codec import parse_item
+from clew.providers.openai_chat import parse_item
 from clew.transcripts.fields import objects
 from clew.transcripts.json_document import Element, outline, walk
 from clew.transcripts.records import Entry, Problem, Record, Start

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from clew.memory.index.protocol import Embedder, Entry, Index
+from clew.memory.index import Embedder, Entry, Index
 from clew.memory.indexing import passages
 from clew.memory.search import Query
 from clew.memory.selection import recall

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from clew.errors import NotFound
-from clew.memory.index.protocol import Entry
+from clew.memory.index import Entry
 from clew.message import Trust
 
 LOCOMO_TUNED_ON = ("conv-26", "conv-30", "conv-41", "conv-42")

@@ -23,8 +23,8 @@ from clew.compaction.plan.plan import Condense, Drop, Freed, Operation, Plan, Ru
 from clew.compaction.plan.render import digest_message
 from clew.errors import StoreDamaged
 from clew.message import Cite, Json, JsonObject, Message, Trust
+from clew.message.atoms import check_fields
 from clew.message.codec import TRUST_BY_LABEL
-from clew.message.shape import check_fields
 
 
 def plan_to_json(plan: Plan) -> JsonObject:

@@ -19,7 +19,7 @@ from itertools import takewhile
 from clew.compaction.propose.line_kinds import SEARCHED
 from clew.compaction.propose.lines import Span, fill, line_size, lines_of
 from clew.compaction.propose.tail import diff_start
-from clew.message.once import once
+from clew.message.text import once
 
 BEFORE_SHARE = 0.15
 """Share of the room for what precedes the diff, such as a status; as for other outputs."""

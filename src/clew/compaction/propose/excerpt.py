@@ -48,7 +48,7 @@ from clew.compaction.propose.lines import (
 )
 from clew.compaction.propose.tail import water_level
 from clew.ledger.error_lines import error_spans
-from clew.message.once import once
+from clew.message.text import once
 
 EDGES = (0.3, 0.3)
 """Shares of the room for the beginning and for the end; the rest is for lines about errors."""

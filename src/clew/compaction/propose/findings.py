@@ -18,7 +18,7 @@ from clew.compaction.propose.citations import Find, quote_at
 from clew.ledger.agent_findings import WEAKEST, RankedFinding
 from clew.ledger.turns import Turn, Turns
 from clew.message import words
-from clew.message.patterns import AnyCasePattern
+from clew.message.text import AnyCasePattern
 
 MOST_TURNS = 400
 """Turns that are considered: the latest, and the first. No digest has room for more."""

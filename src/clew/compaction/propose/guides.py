@@ -12,7 +12,7 @@ from itertools import islice
 from clew.ledger.shell import Action
 from clew.ledger.tool_actions import action_of, touches
 from clew.message import Item, Message, Origin, Part, Place, Role, Text, ToolCall, ToolResult, words
-from clew.message.patterns import LINE_NUMBER, lazy_pattern
+from clew.message.text import LINE_NUMBER, lazy_pattern
 from clew.rules.orders import gives_order
 
 LONGEST_READ = 40_000

@@ -17,7 +17,7 @@ from clew.compaction.propose.lines import (
     lines_of,
     lines_with,
 )
-from clew.message.patterns import LINE_NUMBER, AnyCasePattern
+from clew.message.text import LINE_NUMBER, AnyCasePattern
 
 AROUND = 2
 """Lines shown before and after a line that names a term of the current work."""

@@ -51,7 +51,7 @@ from clew.compaction.propose.steps import (
 )
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Origin, Place, Role, Text, ToolResult, words
-from clew.message.patterns import LINE_NUMBER
+from clew.message.text import LINE_NUMBER
 
 FEW_OWN = 0.15
 """Share of a recent output that its stub may have, with the lines that only it has; chosen by hand."""

@@ -25,7 +25,7 @@ from clew.ledger.shell import normal_path
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Role, Text
 from clew.message.parts import json_strings
-from clew.message.patterns import LINE_NUMBER
+from clew.message.text import LINE_NUMBER
 
 
 def rewritten(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:

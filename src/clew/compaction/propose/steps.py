@@ -12,7 +12,7 @@ from clew.ledger.outcome import Ended, outcome
 from clew.ledger.shell import CHANGES, Action, Touch, normal_path
 from clew.ledger.tool_actions import ActionKind, ToolAction, action_of, touches
 from clew.message import Item, Json, Place, ToolCall, ToolResult, pair
-from clew.message.once import once
+from clew.message.text import once
 
 WORTH_CHARACTERS = 120
 """Shorter outputs stay as they are: a stub takes about as much."""

@@ -27,7 +27,7 @@ from clew.message import (
     pair,
     words,
 )
-from clew.message.patterns import lazy_pattern
+from clew.message.text import lazy_pattern
 
 SMALL_ROOM, LARGE_ROOM = 2_500, 7_500
 """Tokens. Between these two the shares below change linearly: in a small room the recent work is nearly all

@@ -16,8 +16,8 @@ from clew.compaction.plan.render import ParsedDigest, parse_digest
 from clew.compaction.task import CompactionTask
 from clew.compaction.verify.wording import Wording, is_quote
 from clew.message import Cite, Item, Message, Part, ToolCall, ToolResult, Trust, lowest, words
-from clew.message.once import once
 from clew.message.parts import json_leaves
+from clew.message.text import once
 from clew.rules.speech import Utterance, utterances
 
 Gist: TypeAlias = tuple[ClaimKind, str, tuple[Cite, ...]]

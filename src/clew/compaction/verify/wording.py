@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TypeAlias
 
-from clew.message.once import once
+from clew.message.text import once
 
 _SIGNS = {'"': "“”„«»", "'": "‘’‚", "-": "‑–—", " ": "\u00a0\u202f"}
 _KEPT_AS = r"(?:, kept as [\w-]+)?"

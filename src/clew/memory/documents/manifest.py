@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from clew.memory.documents.split import OUTDATED, SUFFIXES
-from clew.memory.index.protocol import FOLDER
+from clew.memory.index import FOLDER
 
 VERSION = 3
 """Version of the file and of how documents are split; another version means that all are read again."""

@@ -15,7 +15,28 @@ from functools import partial
 from typing import Any
 
 from clew.log.store.postgres.connection import Connection, Connections
-from clew.memory.index.approximate import spelled_like
+from clew.memory.index import (
+    FOLDER,
+    Analysed,
+    Filters,
+    Index,
+    IndexRow,
+    IndexStats,
+    Mark,
+    VectorIndex,
+    Wanted,
+    index_model,
+)
+from clew.memory.index.matching import (
+    COUNT_LIMIT,
+    KEYS,
+    MAX_POSTINGS,
+    RECOUNT_GROWTH,
+    best_keys,
+    file_word,
+    row_of,
+    spelled_like,
+)
 from clew.memory.index.postgres_tables import (
     Workspace,
     both,
@@ -29,27 +50,6 @@ from clew.memory.index.postgres_tables import (
     sql,
     term_query,
     write_entries,
-)
-from clew.memory.index.protocol import (
-    FOLDER,
-    Analysed,
-    Filters,
-    Index,
-    IndexRow,
-    IndexStats,
-    Mark,
-    VectorIndex,
-    Wanted,
-    index_model,
-)
-from clew.memory.index.rows import (
-    COUNT_LIMIT,
-    KEYS,
-    MAX_POSTINGS,
-    RECOUNT_GROWTH,
-    best_keys,
-    file_word,
-    row_of,
 )
 
 MOST_COUNTS = 50_000

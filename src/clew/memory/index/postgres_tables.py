@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from clew.log.store.postgres.connection import Connection
 from clew.log.store.postgres.connection import sql as statement
-from clew.memory.index.protocol import Analysed, Mark
-from clew.memory.index.rows import KEYS, entry_row, file_word
+from clew.memory.index import Analysed, Mark
+from clew.memory.index.matching import KEYS, entry_row, file_word
 
 LONGEST_WORD = 40
 """Longer terms (hashes, encoded data) are not offered as the spelling of another."""

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from clew.log.store.database import Database, statements
-from clew.memory.index.approximate import Signs, spelled_like
-from clew.memory.index.protocol import (
+from clew.memory.index import (
     FOLDER,
     Analysed,
     Filters,
@@ -28,16 +27,18 @@ from clew.memory.index.protocol import (
     Wanted,
     index_model,
 )
-from clew.memory.index.rows import (
+from clew.memory.index.matching import (
     COUNT_LIMIT,
     KEYS,
     MAX_POSTINGS,
     RECOUNT_GROWTH,
+    Signs,
     best_keys,
     entry_row,
     fts_quote,
     row_of,
     scope_words,
+    spelled_like,
 )
 
 

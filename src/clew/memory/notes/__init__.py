@@ -5,7 +5,6 @@ an agent's proposal waits for approval.
 """
 
 from clew.log.fold import NOTE
-from clew.memory.notes.log import NO_NOTES, fold_notes, note_to_json
 from clew.memory.notes.note import (
     Author,
     Category,
@@ -17,7 +16,7 @@ from clew.memory.notes.note import (
     NoteStatus,
     Priority,
 )
-from clew.memory.notes.notebook import NOTES_SESSION, Notebook
+from clew.memory.notes.notebook import NO_NOTES, NOTES_SESSION, Notebook, fold_notes, note_to_json
 from clew.memory.notes.select import CAP_TOKENS, Situation, active_notes, render_notes, select
 
 __all__ = [

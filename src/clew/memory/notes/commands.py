@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from clew.log.fold import MEMORY_FILE
-from clew.log.journal import Clock, Journal, unix_ms
+from clew.log.fold import MEMORY_FILE, Clock, Journal, unix_ms
 from clew.log.protocol import Ctx, Store
 from clew.memory.notes.memory_files import (
     DIRECTORY_BYTES,

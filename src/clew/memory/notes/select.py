@@ -13,8 +13,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 
-from clew.memory.notes.note import LIVE, Category, Note, NoteScope, NoteStatus, Priority, plain_key
-from clew.memory.notes.rules import AUTHORITY, note_values
+from clew.memory.notes.note import (
+    AUTHORITY,
+    LIVE,
+    Category,
+    Note,
+    NoteScope,
+    NoteStatus,
+    Priority,
+    note_values,
+    plain_key,
+)
 from clew.memory.terms import stem, stop_words, surface
 from clew.message import Json, JsonObject, Role, Trust, text_message
 from clew.message.text import contains_whole, escape_tags

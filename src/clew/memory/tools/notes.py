@@ -10,6 +10,7 @@ from typing import Any
 
 from clew.errors import NotFound
 from clew.memory.notes.note import (
+    NOTE_CHARACTERS,
     WAITING,
     Author,
     Category,
@@ -19,9 +20,12 @@ from clew.memory.notes.note import (
     NoteSource,
     NoteStatus,
     Priority,
+    key_of,
+    passages_of,
+    require_keepable,
+    untrusted_source,
 )
 from clew.memory.notes.notebook import conflicts_of
-from clew.memory.notes.rules import NOTE_CHARACTERS, key_of, passages_of, require_keepable, untrusted_source
 from clew.memory.notes.select import matches, note_line
 from clew.memory.tools.tool import (
     Consent,

@@ -14,7 +14,7 @@ from typing import Any
 
 from clew.compaction.plan.digest import spans
 from clew.errors import InputError
-from clew.memory.index.protocol import Entry, EntryKind, Filters
+from clew.memory.index import Entry, EntryKind, Filters
 from clew.memory.memory import why_outdated
 from clew.memory.references import Quotation, Resolved
 from clew.memory.scope import InView, SearchScope

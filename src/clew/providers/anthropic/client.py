@@ -15,6 +15,7 @@ from clew.providers.anthropic import ANTHROPIC
 from clew.providers.anthropic.rules_walk import FAMILIES, Sampling, family_of
 from clew.providers.api import (
     THINKING_TOKENS,
+    error_in_body,
     in_sdk_order,
     int_or_zero,
     question,
@@ -23,7 +24,6 @@ from clew.providers.api import (
     with_room_to_think,
     without_refused,
 )
-from clew.providers.failures import error_in_body
 from clew.providers.model import Ask, Piece, Reply, Stop
 from clew.providers.shapes import as_object, as_text
 from clew.providers.wire import Wire

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from clew.errors import ModelFailed, ModelRefused
 from clew.message import JsonObject, Message, Role, Usage
 from clew.providers.api import (
+    error_in_body,
     in_sdk_order,
     int_or_zero,
     question,
@@ -19,7 +20,6 @@ from clew.providers.api import (
     with_room_to_think,
     without_refused,
 )
-from clew.providers.failures import error_in_body
 from clew.providers.model import Ask, Piece, Reply, Stop
 from clew.providers.openai_responses import RESPONSES
 from clew.providers.shapes import as_list, as_object, as_text

@@ -29,7 +29,7 @@ from clew.message import (
     Unknown,
     Usage,
 )
-from clew.providers.anthropic.codec import parse_item
+from clew.providers.anthropic import parse_item
 from clew.transcripts.fields import Ids, NameLimit, count, mapping, name_of, objects, string, time_of
 from clew.transcripts.formats import ReaderPair
 from clew.transcripts.json_document import Element, Field, load, outline, walk

@@ -26,7 +26,7 @@ from clew.message import (
     Trust,
     Usage,
 )
-from clew.providers.openai_responses.codec import parse_item
+from clew.providers.openai_responses import parse_item
 from clew.transcripts.fields import NameLimit, count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, read_objects
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, relabel, user_message

@@ -26,7 +26,7 @@ from clew.message import (
     Trust,
     Usage,
 )
-from clew.providers.gemini.codec import parse_item
+from clew.providers.gemini import parse_item
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, Field, is_lines, outline, walk
 from clew.transcripts.jsonl import ObjectLine, head_objects, object_lines

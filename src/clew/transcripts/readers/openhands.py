@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clew.message import Json, JsonObject, Usage
-from clew.providers.openai_chat.codec import parse_item
+from clew.providers.openai_chat import parse_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
 from clew.transcripts.json_document import Element, is_lines, load, outline, read_fields, walk
 from clew.transcripts.jsonl import head_objects, object_lines

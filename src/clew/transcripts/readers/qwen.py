@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from clew.message import JsonObject, Message, Origin, Role, Text, ToolResult, Trust, Usage
-from clew.providers.gemini.codec import parse_item
+from clew.providers.gemini import parse_item
 from clew.transcripts.fields import Ids, count, mapping, name_of, objects, string
 from clew.transcripts.jsonl import head_objects, read_objects
 from clew.transcripts.messages import relabel, typed_message

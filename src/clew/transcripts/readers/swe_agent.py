@@ -27,9 +27,9 @@ from clew.message import (
     Trust,
     Usage,
 )
-from clew.providers.openai_chat.codec import parse_item
-from clew.providers.openai_chat.codec import parse_item as parse_chat
-from clew.providers.openai_responses.codec import parse_item as parse_response_item
+from clew.providers.openai_chat import parse_item
+from clew.providers.openai_chat import parse_item as parse_chat
+from clew.providers.openai_responses import parse_item as parse_response_item
 from clew.transcripts.fields import count, mapping, name_of, objects, string, time_of
 from clew.transcripts.formats import ReaderPair
 from clew.transcripts.json_document import Element, Field, outline, walk

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from clew.message import JsonObject, Message, Origin, Part, Role, Text, ToolCall, ToolResult, Usage, trust_of
-from clew.providers.anthropic.codec import parse_content
+from clew.providers.anthropic import parse_content
 from clew.transcripts.fields import count, mapping, string
 from clew.transcripts.readers.claude_code.user_messages import label_rejection
 from clew.transcripts.records import Entry

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from clew.message import Json, JsonObject, Message, Origin, Part, Role, Text, ToolResult, Trust
-from clew.providers.anthropic.codec import parse_content
+from clew.providers.anthropic import parse_content
 from clew.rules.pasted import assigns_role
 from clew.transcripts.fields import mapping, objects, string
 from clew.transcripts.messages import MACHINE_TRUST, injected_message, relabel

@@ -1,22 +1,31 @@
-"""The memory tiers, what they contain, and moves between them.
+"""The tier of each memory (working, recall, archive), the moves between tiers, and the events they come from.
 
 Messages 3 to 40 leave the window with the digest ``d1`` (working to recall); after 30 days ``d1`` to ``d32``
 are represented by ``a1`` (recall to archive); an excerpt of message 12 that a request needs comes back into
-the window.
+the window. ``clew.memory.tier_moves`` folds the events into ``Tiers`` and finds the moves that are due.
+
+A digest that absorbs earlier ones covers everything since the beginning. What a compaction condensed
+*itself* is returned as a digest of level 0: the messages it dropped from the view, and the lines about them.
+If ``d2`` absorbs ``d1`` (over m1 to m40) and condenses m41 to m80, ``own_digests`` of its event yields ``d2``
+over m41 to m80.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from clew.compaction.plan import Digest
+from clew.compaction.plan import Claim, Digest
+from clew.compaction.plan.codec import digest_from_json, digest_to_json
 from clew.compaction.plan.digest import expand_spans, spans
-from clew.message import message_number
+from clew.errors import NotFound, StoreDamaged
+from clew.log import COMPACTION
+from clew.log.protocol import StoredEvent
+from clew.message import Json, JsonObject, message_number
 
 
 class Tier(StrEnum):
@@ -200,3 +209,117 @@ class Tiers:
         spans = list(self.spans.values())
         place = bisect_right(spans, number, key=lambda span: span.first)
         return spans[place - 1] if place and spans[place - 1].holds(number) else None
+
+
+# Compactions and undos ------------------------------------------------------------------------------
+
+
+def own_digests(stored: StoredEvent) -> Iterator[Digest]:
+    """Yield the digests of level 0 that a compaction made, without lines carried over from earlier ones."""
+    for digest in _digests(stored):
+        own = set(digest.covers)
+        lines = tuple(
+            claim for claim in digest.claims if not own.isdisjoint(cite.message for cite in claim.sources)
+        )
+        yield replace(digest, level=0, folds=(), claims=lines)
+
+
+def line_of(stored: StoredEvent, name: str) -> Claim:
+    """Return a line of a compaction's digest, carried over or not."""
+    for digest in _digests(stored):
+        for claim in digest.claims:
+            if claim.id == name:
+                return claim
+    raise NotFound(f"there is no line {name}", "open the digest to see its lines")
+
+
+def _digests(stored: StoredEvent) -> Iterator[Digest]:
+    """Yield the digests with all their lines, over the messages that the compaction condensed itself."""
+    for operation in _operations(stored, "condense"):
+        own = [name for name in expand_spans(str(operation["ids"])) if name.startswith("m")]
+        # The coverage of the whole digest grows with the session and is not needed here.
+        yield digest_from_json({**operation["digest"], "covers": spans(own)})
+
+
+def digest_ids(stored: StoredEvent) -> list[str]:
+    """Return the ids of a compaction's digests."""
+    return [str(operation["digest"]["id"]) for operation in _operations(stored, "condense")]
+
+
+def shortened_messages(stored: StoredEvent) -> list[tuple[str, str]]:
+    """Return the messages that a compaction shortened, each with the reason."""
+    return [(str(operation["ids"]), str(operation["reason"])) for operation in _operations(stored, "shrink")]
+
+
+def stale_undos(undos: Iterable[StoredEvent]) -> frozenset[int]:
+    """Return the undos without effect, because an earlier one already undid their compaction.
+
+    Two processes of an earlier version could undo one compaction twice.
+    """
+    done: list[tuple[int, int]] = []
+    stale: set[int] = set()
+    for stored in undos:
+        since = undone_since(stored)
+        if any(seq > since >= other for seq, other in done):
+            stale.add(stored.seq)
+        else:
+            done.append((stored.seq, since))
+    return frozenset(stale)
+
+
+def undone_since(stored: StoredEvent) -> int:
+    """Return the event number of the first compaction that an undo reverts."""
+    seq: Json = stored.event.body.get("compaction")
+    if not isinstance(seq, int):
+        raise StoreDamaged(f"event {stored.seq} does not say which compaction it undoes")
+    return seq
+
+
+def _operations(stored: StoredEvent, does: str) -> list[dict[str, Any]]:
+    body: dict[str, Any] = COMPACTION.current(stored).event.body
+    try:
+        return [item for item in body["plan"]["operations"] if item["does"] == does]
+    except (KeyError, TypeError) as cause:
+        raise StoreDamaged(f"event {stored.seq} is not a valid compaction event ({cause!r})") from cause
+
+
+# Moves as events ------------------------------------------------------------------------------------
+
+
+def move_to_json(move: TierMove) -> JsonObject:
+    """Return the body of a move's event."""
+    body: JsonObject = {
+        "what": list[Json](move.what),
+        "from": move.origin.value,
+        "to": move.to.value,
+        "why": move.why,
+        "at": move.at,
+    }
+    if move.into:
+        body["into"] = move.into
+    if move.digest:
+        body["digest"] = digest_to_json(move.digest)
+    if move.excerpt:
+        body["excerpt"] = asdict(move.excerpt)
+    if move.left:
+        body["left"] = move.left._asdict()
+    return body
+
+
+def move_from_json(stored: StoredEvent) -> TierMove:
+    """Return the move in an event."""
+    body: dict[str, Any] = stored.event.body
+    try:
+        return TierMove(
+            what=tuple(str(item) for item in body["what"]),
+            origin=Tier(body["from"]),
+            to=Tier(body["to"]),
+            why=str(body["why"]),
+            at=int(body["at"]),
+            into=str(body.get("into", "")),
+            digest=digest_from_json(body["digest"]) if "digest" in body else None,
+            excerpt=Excerpt(**body["excerpt"]) if "excerpt" in body else None,
+            left=Eviction(**body["left"]) if "left" in body else None,
+        )
+    except (KeyError, TypeError, ValueError) as cause:
+        raise StoreDamaged(f"event {stored.seq} is not a valid tier move ({cause!r})") from cause

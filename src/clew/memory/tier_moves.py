@@ -1,27 +1,31 @@
-"""The events that decide the tiers: read compactions, undos and moves, fold them, build archive digests.
+"""The current tiers of a session, and the moves between them that are due.
 
-A digest that absorbs earlier ones covers everything since the beginning. What a compaction condensed
-*itself* is returned as a digest of level 0: the messages it dropped from the view, and the lines about them.
-If ``d2`` absorbs ``d1`` (over m1 to m40) and condenses m41 to m80, ``own_digests`` of its event yields ``d2``
-over m41 to m80.
+In: compactions, undos and recorded moves of a session's log (``tiers_of``). Out: ``Tiers``, and the moves to
+record after compactions and undos, with age, and on demand (``moves_due``, ``moves_for``). A compaction by
+itself moves nothing: ``moves_due`` sees that ``m3-m40`` left the window and returns the move, which
+``Memory`` records as an event; folding that event gives the new tiers. Until then what left stays
+``WORKING``, so that the next process makes the moves that a crash left out.
+
+To add a reason to move, write a generator from ``Tiers``, ``Moment`` and ``TierPolicy`` to moves, and list it
+in ``moves_due``: each sees the moves of those before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from itertools import chain
 from types import MappingProxyType
-from typing import Any
+from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind, Digest
-from clew.compaction.plan.codec import digest_from_json, digest_to_json
-from clew.compaction.plan.digest import checksum, expand_spans, spans
-from clew.errors import NotFound, StoreDamaged
+from clew.compaction.plan.digest import checksum, spans
 from clew.log import COMPACTION, UNDO
 from clew.log.fold import TIER
 from clew.log.protocol import Ctx, Store, StoredEvent
-from clew.memory.tiers.tier import (
+from clew.memory.tiers import (
+    DEFAULT,
     EvictedSpan,
     EvictedStub,
     Eviction,
@@ -29,123 +33,14 @@ from clew.memory.tiers.tier import (
     InjectedExcerpt,
     Tier,
     TierMove,
+    TierPolicy,
     Tiers,
+    move_from_json,
+    own_digests,
+    shortened_messages,
+    stale_undos,
+    undone_since,
 )
-from clew.message import Json, JsonObject
-
-# Compactions and undos ------------------------------------------------------------------------------
-
-
-def own_digests(stored: StoredEvent) -> Iterator[Digest]:
-    """Yield the digests of level 0 that a compaction made, without lines carried over from earlier ones."""
-    for digest in _digests(stored):
-        own = set(digest.covers)
-        lines = tuple(
-            claim for claim in digest.claims if not own.isdisjoint(cite.message for cite in claim.sources)
-        )
-        yield replace(digest, level=0, folds=(), claims=lines)
-
-
-def line_of(stored: StoredEvent, name: str) -> Claim:
-    """Return a line of a compaction's digest, carried over or not."""
-    for digest in _digests(stored):
-        for claim in digest.claims:
-            if claim.id == name:
-                return claim
-    raise NotFound(f"there is no line {name}", "open the digest to see its lines")
-
-
-def _digests(stored: StoredEvent) -> Iterator[Digest]:
-    """Yield the digests with all their lines, over the messages that the compaction condensed itself."""
-    for operation in _operations(stored, "condense"):
-        own = [name for name in expand_spans(str(operation["ids"])) if name.startswith("m")]
-        # The coverage of the whole digest grows with the session and is not needed here.
-        yield digest_from_json({**operation["digest"], "covers": spans(own)})
-
-
-def digest_ids(stored: StoredEvent) -> list[str]:
-    """Return the ids of a compaction's digests."""
-    return [str(operation["digest"]["id"]) for operation in _operations(stored, "condense")]
-
-
-def shortened_messages(stored: StoredEvent) -> list[tuple[str, str]]:
-    """Return the messages that a compaction shortened, each with the reason."""
-    return [(str(operation["ids"]), str(operation["reason"])) for operation in _operations(stored, "shrink")]
-
-
-def stale_undos(undos: Iterable[StoredEvent]) -> frozenset[int]:
-    """Return the undos without effect, because an earlier one already undid their compaction.
-
-    Two processes of an earlier version could undo one compaction twice.
-    """
-    done: list[tuple[int, int]] = []
-    stale: set[int] = set()
-    for stored in undos:
-        since = undone_since(stored)
-        if any(seq > since >= other for seq, other in done):
-            stale.add(stored.seq)
-        else:
-            done.append((stored.seq, since))
-    return frozenset(stale)
-
-
-def undone_since(stored: StoredEvent) -> int:
-    """Return the event number of the first compaction that an undo reverts."""
-    seq: Json = stored.event.body.get("compaction")
-    if not isinstance(seq, int):
-        raise StoreDamaged(f"event {stored.seq} does not say which compaction it undoes")
-    return seq
-
-
-def _operations(stored: StoredEvent, does: str) -> list[dict[str, Any]]:
-    body: dict[str, Any] = COMPACTION.current(stored).event.body
-    try:
-        return [item for item in body["plan"]["operations"] if item["does"] == does]
-    except (KeyError, TypeError) as cause:
-        raise StoreDamaged(f"event {stored.seq} is not a valid compaction event ({cause!r})") from cause
-
-
-# Moves as events ------------------------------------------------------------------------------------
-
-
-def move_to_json(move: TierMove) -> JsonObject:
-    """Return the body of a move's event."""
-    body: JsonObject = {
-        "what": list[Json](move.what),
-        "from": move.origin.value,
-        "to": move.to.value,
-        "why": move.why,
-        "at": move.at,
-    }
-    if move.into:
-        body["into"] = move.into
-    if move.digest:
-        body["digest"] = digest_to_json(move.digest)
-    if move.excerpt:
-        body["excerpt"] = asdict(move.excerpt)
-    if move.left:
-        body["left"] = move.left._asdict()
-    return body
-
-
-def move_from_json(stored: StoredEvent) -> TierMove:
-    """Return the move in an event."""
-    body: dict[str, Any] = stored.event.body
-    try:
-        return TierMove(
-            what=tuple(str(item) for item in body["what"]),
-            origin=Tier(body["from"]),
-            to=Tier(body["to"]),
-            why=str(body["why"]),
-            at=int(body["at"]),
-            into=str(body.get("into", "")),
-            digest=digest_from_json(body["digest"]) if "digest" in body else None,
-            excerpt=Excerpt(**body["excerpt"]) if "excerpt" in body else None,
-            left=Eviction(**body["left"]) if "left" in body else None,
-        )
-    except (KeyError, TypeError, ValueError) as cause:
-        raise StoreDamaged(f"event {stored.seq} is not a valid tier move ({cause!r})") from cause
-
 
 # Archive digests ------------------------------------------------------------------------------------
 
@@ -318,3 +213,144 @@ class _TierFold:
             del self.stubs[name]
         else:
             self.stubs[name] = replace(self.stubs[name], tier=move.to)
+
+
+class Moment(NamedTuple):
+    """The current time, and the number of messages."""
+
+    time: str
+    """ISO 8601, UTC."""
+    messages: int
+
+
+def moves_due(tiers: Tiers, now: Moment, policy: TierPolicy = DEFAULT) -> list[TierMove]:
+    """Return the due moves: after compactions and undos, by age, and of idle excerpts."""
+    moves: list[TierMove] = []
+    for due in (_undone_moves, _eviction_moves, _archive_moves, _idle_moves):
+        moves += due(apply_moves(moves, tiers), now, policy)
+    return moves
+
+
+# With compactions ------------------------------------------------------------------------------------
+
+
+def _undone_moves(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[TierMove]:
+    """Yield what an undo brings back; an archive digest that loses a part is dissolved."""
+    broken = {span.into for span in tiers.spans.values() if span.undone and span.into}
+    for into, group in tiers.archived().items():
+        stay = tuple(span.digest for span in group if not span.undone)
+        if into in broken:
+            # Recorded even if nothing remains, because the archive digest no longer exists.
+            yield TierMove(
+                what=stay,
+                origin=Tier.ARCHIVE,
+                to=Tier.RECALL,
+                why=f"{into} is dissolved: a compaction it covers was undone",
+                at=now.messages,
+                into=into,
+            )
+    for tier in (Tier.ARCHIVE, Tier.RECALL):
+        what = [span.digest for span in tiers.spans.values() if span.undone and span.tier is tier]
+        what += [stub.ref for stub in tiers.stubs.values() if stub.undone and stub.tier is tier]
+        if what:
+            why = "the compaction was undone"
+            yield TierMove(what=tuple(what), origin=tier, to=Tier.WORKING, why=why, at=now.messages)
+
+
+def _eviction_moves(tiers: Tiers, now: Moment, _: TierPolicy) -> Iterator[TierMove]:
+    """Yield what left the window with a compaction and is not recorded yet."""
+    for span in tiers.spans.values():
+        if span.tier is Tier.WORKING:
+            eviction = Eviction(span.seq, span.time, span.covers)
+            yield _eviction_move([span.digest], f"{span.covers} left the window", eviction, now)
+    cut: dict[tuple[Eviction, str], list[str]] = {}
+    for stub in tiers.stubs.values():
+        if stub.tier is Tier.WORKING:
+            cut.setdefault((Eviction(stub.seq, stub.time), stub.why), []).append(stub.ref)
+    for (eviction, why), refs in cut.items():
+        yield _eviction_move(refs, why, eviction, now)
+
+
+def _eviction_move(what: Sequence[str], why: str, eviction: Eviction, now: Moment) -> TierMove:
+    return TierMove(
+        what=tuple(what), origin=Tier.WORKING, to=Tier.RECALL, why=why, at=now.messages, left=eviction
+    )
+
+
+# With age --------------------------------------------------------------------------------------------
+
+
+def _archive_moves(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[TierMove]:
+    """Yield the oldest spans of recall in groups: those beyond its size, and those beyond its age."""
+    recall = [span for span in tiers.spans.values() if span.tier is Tier.RECALL and not span.undone]
+    many = policy.archive_spans
+    old = _days_before(now.time, policy.recall_days)
+    for number, first in enumerate(range(0, len(recall) - many + 1, many), tiers.archives + 1):
+        group = recall[first : first + many]
+        if len(recall) - first - many >= policy.recall_spans:
+            why = f"more than {policy.recall_spans} newer spans are in recall"
+        elif group[-1].time < old:
+            why = f"older than {policy.recall_days:g} days"
+        else:
+            return
+        what = tuple(span.digest for span in group)
+        into = f"a{number}"
+        yield TierMove(
+            what=what, origin=Tier.RECALL, to=Tier.ARCHIVE, why=f"archived as {into}: {why}",
+            at=now.messages, into=into,
+        )  # fmt: skip
+
+
+def _days_before(time: str, days: float) -> str:
+    """Return the time so many days earlier; empty, and so before any other, if no calendar has it."""
+    try:
+        moment = datetime.fromisoformat(time.replace("Z", "+00:00")) - timedelta(days=days)
+    except OverflowError:
+        return ""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+# On demand -------------------------------------------------------------------------------------------
+
+
+def _idle_moves(tiers: Tiers, now: Moment, policy: TierPolicy) -> Iterator[TierMove]:
+    """Yield excerpts that were injected and not wanted for long."""
+    for injected in tiers.injected.values():
+        idle = now.messages - injected.used
+        if idle >= policy.idle_messages:
+            yield _take_out(injected, f"nothing asked for it in {idle} messages", now)
+
+
+def moves_for(
+    wanted_excerpts: Sequence[Excerpt], staying: Collection[str], tiers: Tiers, now: Moment
+) -> list[TierMove]:
+    """Return the moves of a request that shows ``wanted_excerpts`` and keeps ``staying``.
+
+    Both were selected within the token limit; any other injected excerpt leaves.
+    """
+    shown = {excerpt.ref for excerpt in wanted_excerpts}.union(staying)
+    leaving = (injected for ref, injected in tiers.injected.items() if ref not in shown)
+    return [
+        *(_take_out(injected, _why_out(injected, tiers), now) for injected in leaving),
+        *(_bring_in(excerpt, tiers, now) for excerpt in wanted_excerpts),
+    ]
+
+
+def _why_out(injected: InjectedExcerpt, tiers: Tiers) -> str:
+    is_back = tiers.home(injected.excerpt.ref) is Tier.WORKING
+    return "the window shows it whole again" if is_back else "made room for what is wanted now"
+
+
+def _bring_in(excerpt: Excerpt, tiers: Tiers, now: Moment) -> TierMove:
+    origin, why = tiers.of(excerpt.ref), f"wanted: {excerpt.why}"
+    if excerpt.ref in tiers.injected:
+        why = f"wanted again: {excerpt.why}"
+    return TierMove(
+        what=(excerpt.ref,), origin=origin, to=Tier.WORKING, why=why, at=now.messages, excerpt=excerpt
+    )
+
+
+def _take_out(injected: InjectedExcerpt, why: str, now: Moment) -> TierMove:
+    return TierMove(
+        what=(injected.excerpt.ref,), origin=Tier.WORKING, to=injected.home, why=why, at=now.messages
+    )
