@@ -219,3 +219,80 @@ def test_a_line_of_dictated_text_decides_nothing():
 
 def test_a_line_of_an_outline_is_no_decision():
     assert quotes(user("Final summary with:\n- files changed\n- any follow-ups for release 2.")) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "yeah, GitHub only for now.",
+        "No, it should be a worktree of its own",
+        "yes, but it doesn't need its own file",
+        "Instead of helpers.go name it stats.go",
+        "I think we can drop this, and mark the others instead",
+        "Log at DEBUG, not INFO",
+        "I said we want ESC in the footer, not esc",
+        "the config was supposed to be in ~/.tool/config.toml",
+        "we're not concerned about old projects",
+        "I don't think unit tests are the solution here.",
+        "I don't want that test.",
+        "the test can write to docs/plans for now",
+        "We want to keep that variable since it's standard",
+        "let's ship with the simple version",
+        "4. Stored + fallback is good.",
+        "Refund any difference to my gift card.",
+    ],
+)
+def test_a_choice_made_in_passing_is_a_decision(words):
+    said = f"{words}\nThanks for the work so far."
+    (quote,) = [one.quote for one in ledger_of(user("Build it."), assistant("Built."), user(said)).decisions]
+    assert quote in words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I don't know where it is, can you look?",
+        "ok but it still fails",
+        "no, the same error comes again",
+        "Let's put together a plan",
+        "let's stop here for today",
+        "everything is fine",
+        "I'm not sure what we should call it",
+        "Please confirm once the refund is on my card.",
+        f"Log at DEBUG, not INFO. {'The page shows a list of reports. ' * 40}",
+    ],
+)
+def test_reports_and_specifications_are_no_choices_made_in_passing(words):
+    assert not ledger_of(user("Build it."), assistant("Built."), user(words)).decisions
+
+
+FORM = {"questions": [{"id": "db", "question": "Which database?"}, {"id": "lock", "question": "Add a lock?"}]}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        'User has answered your questions: "Which database?"="SQLite (Recommended)", "Add a lock?"="Yes".',
+        '{"answers": {"db": {"answers": ["SQLite (Recommended)"]}, "lock": {"answers": ["Yes"]}}}',
+        '{"answers": {"Which database?": "SQLite (Recommended)", "Add a lock?": "Yes"}}',
+        '{"answers": {"0": "SQLite (Recommended)", "1": "Yes"}}',
+    ],
+)
+def test_answers_in_a_form_are_decisions_with_their_questions(result):
+    ledger = ledger_of(user("Store it."), *did("AskUserQuestion", FORM, result))
+    assert [(one.quote, one.chosen) for one in ledger.decisions] == [
+        ("SQLite (Recommended)", "Which database?"),
+        ("Yes", "Add a lock?"),
+    ]
+    first = ledger.decisions[0]
+    assert (first.by, first.trust) == (DecidedBy.USER, Trust.UNTRUSTED)
+    assert result[first.source.start : first.source.end] == first.quote
+    assert Ledger.from_json(ledger.to_json()).decisions == ledger.decisions
+
+
+@pytest.mark.parametrize(
+    "result",
+    ["not json", "{", '{"answers": 3}', '{"answers": {"x": null}}', '"Which database?"="is it fast?"'],
+)
+def test_a_form_without_an_answer_decides_nothing(result):
+    assert not ledger_of(user("Store it."), *did("AskUserQuestion", FORM, result)).decisions

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clew.ledger import announcements, decision_phrases, goal
+from clew.ledger import announcements, decision_phrases, goal, spoken_choices
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
 from clew.message.text import AnyCasePattern
 from tests.conftest import tries
@@ -70,7 +70,8 @@ SAID = (
     "I we I'll we’ll I’m let's lets will going to go with use keep decided chose because instead of rather"
     " than so that it is the best approach fix option2 option # 2 prefer like doing over first one then next"
     " once after afterwards step steps : remaining still open follow-ups done all tests passed. Fixed ready"
-    " , Decision is to put it somewhere else entirely agreed settled chosen on \n"
+    " , Decision is to put it somewhere else entirely agreed settled chosen on not only for now no but"
+    " should don't want scope can drop my card fine call \n"
 )
 
 
@@ -80,6 +81,7 @@ def test_what_a_pattern_finds_its_phrases_may_hold(text):
     for pattern, phrases in (
         (decision_phrases._BY_USER, decision_phrases._PHRASES_OF_USER),
         (decision_phrases._BY_ASSISTANT, decision_phrases._PHRASES_OF_ASSISTANT),
+        (spoken_choices._CHOOSES, spoken_choices._WORDS),
         (announcements._PROMISE, announcements._PROMISE_PHRASES),
         (goal._DONE, goal._DONE_WORDS),
     ):

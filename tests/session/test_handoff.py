@@ -130,3 +130,20 @@ def test_a_rule_is_not_quoted_as_the_end_of_the_work():
     found = headings(user("Add the flag. Always make sure that you never push. Make sure the docs build."))
     done = [line for line in found.active_goal_and_done_condition if line.startswith("Done when")]
     assert [line.startswith("Done when: “Make sure the docs build.”") for line in done] == [True]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "For test cases, ensure a data-driven approach is being used.",
+        "Make sure you review it carefully first.",
+        "I think we should work on 1, 2 and 4.",
+        "The requirements or acceptance criteria.",
+        "This would ensure that the bug does not come back.",
+        "The second session tries to start (should succeed now).",
+    ],
+)
+def test_a_rule_of_method_or_a_description_is_not_quoted_as_the_end_of_the_work(method):
+    found = headings(user(f"Add the flag. {method} Make sure the docs build."))
+    done = [line for line in found.active_goal_and_done_condition if line.startswith("Done when")]
+    assert [line.startswith("Done when: “Make sure the docs build.”") for line in done] == [True]

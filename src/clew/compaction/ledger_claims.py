@@ -269,6 +269,7 @@ def _early_words(ledger: Ledger) -> Iterator[Claim]:
     Of a long goal a small view shows only a part, which begins like the goal.
     """
     quoted = {pin.quote.casefold() for pin in ledger.pins.all}
+    quoted |= {one.quote.casefold() for one in ledger.decisions if one.offered}  # with the question there
     goal = beginning(ledger.goal.quote, LONGEST_WHOLE_GOAL) if ledger.goal else ""
     for words in ledger.user_quotes:
         if words.quote.casefold() not in quoted and words.quote not in goal:
@@ -297,9 +298,10 @@ def _decision_claims(ledger: Ledger) -> Iterator[Claim]:
         if not decision.chosen and any(decision.quote in one.quote for one in latest if one is not decision):
             continue
         if decision.chosen and decision.offered:
-            text = f'{clip(decision.quote)} (offered: "{decision.chosen}")'
-            sources = (decision.source, decision.offered)
-            yield Claim("", ClaimKind.DECISION, text, sources, Trust.ASSISTANT)
+            asked = "asked" if decision.chosen.endswith("?") else "offered"
+            text = f'{clip(decision.quote)} ({asked}: "{decision.chosen}")'
+            trust = min(decision.trust, Trust.ASSISTANT)
+            yield Claim("", ClaimKind.DECISION, text, (decision.source, decision.offered), trust)
         else:
             yield quote_claim(ClaimKind.DECISION, decision.quote, decision.source, decision.trust)
 

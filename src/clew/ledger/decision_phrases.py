@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from clew.ledger.phrases import Phrases, sentences_with
+from clew.ledger.spoken_choices import spoken_choices
 from clew.message.text import AnyCasePattern, lazy_pattern
 from clew.rules.find import candidates_in
 from clew.rules.prefilter import may_state_rule
@@ -33,11 +34,13 @@ def decisions_in(utterance: Utterance) -> list[tuple[int, int]]:
         phrases, signs, pattern = _PHRASES_OF_USER, _SIGNS_OF_USER, _BY_USER
     else:
         phrases, signs, pattern = _PHRASES_OF_ASSISTANT, _SIGNS_OF_ASSISTANT, _BY_ASSISTANT
-    if not phrases.may_match(text):
-        return []
+    found = list(sentences_with(pattern, signs, text)) if phrases.may_match(text) else []
+    for start, end in spoken_choices(text) if utterance.speaker is USER else ():
+        if not any(begin < end and start < stop for begin, stop in found):
+            found.append((start, end))
     return [
         (start, end)
-        for start, end in sentences_with(pattern, signs, text)
+        for start, end in sorted(found)
         if _SHORTEST <= end - start <= LONGEST_CHOICE and not _NOT_YET.search(text[start:end])
         if not _GOES_ON.match(text, end)
     ]

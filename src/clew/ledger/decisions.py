@@ -2,8 +2,8 @@
 
 "Let's use Postgres because we know it." becomes a ``Decision`` by the user with its reason. Which sentences
 make one is decided in ``decision_phrases``, and by the rule finder for choices about this work that are no
-standing rules; a short answer to offered options is read in ``offers``. A later choice on the same subject
-replaces an earlier one. Text of tools, plans and machines is never a decision.
+standing rules; a short answer to offered options, or in the form of a tool, is read in ``offers``. A later
+choice on the same subject replaces an earlier one. Other text of tools, plans and machines is no decision.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from clew.ledger.decision_phrases import LONGEST_CHOICE, choices_in, decisions_in
 from clew.ledger.exchange import Reading
-from clew.ledger.offers import Offer, chosen_of, offers_in
+from clew.ledger.offers import Offer, answers_in, chosen_of, offers_in
 from clew.message import Cite, Message, Role, Text, Trust
 from clew.message.text import lazy_pattern
 from clew.rules.active import ActiveRules
@@ -80,6 +80,10 @@ class Decisions:
 
     def add(self, reading: Reading) -> None:
         """Read a message."""
+        for exchange in reading.exchanges:
+            for answer in answers_in(exchange):
+                if len(answer.text) <= LONGEST_CHOICE:
+                    self._chose(answer.text, answer.source, Trust.UNTRUSTED, answer.question, exchange.asked)
         for utterance in reading.said:
             if utterance.speaker is PLAN:
                 continue
@@ -102,16 +106,21 @@ class Decisions:
             return False
         start = len(utterance.text) - len(utterance.text.lstrip())
         quote = utterance.text.strip()
-        self.made[f"{quote.casefold()} {offer.source.message}"] = Decision(
+        source = utterance.cite(start, start + len(quote))
+        self._chose(quote, source, utterance.trust, offer.text, offer.source)
+        return True
+
+    def _chose(self, quote: str, source: Cite, trust: Trust, chosen: str, offered: Cite) -> None:
+        """Record an answer with the option or question that it chooses from."""
+        self.made[f"{quote.casefold()} {source.message} {source.start}"] = Decision(
             id=f"c{len(self.made) + 1}",
             by=DecidedBy.USER,
             quote=quote,
-            source=utterance.cite(start, start + len(quote)),
-            trust=utterance.trust,
-            chosen=offer.text[:LONGEST_CHOICE],
-            offered=offer.source,
+            source=source,
+            trust=trust,
+            chosen=chosen[:LONGEST_CHOICE],
+            offered=offered,
         )
-        return True
 
     def judge(self, decided: Iterable[RuleRef]) -> None:
         """Add sentences of the user that a model calls decisions, unless they are known or were replaced."""

@@ -109,8 +109,9 @@ class Ledger:
             for reading in readings:
                 keeper.add(reading)
         for reading in readings:
-            if reading.said and self._story:
+            if self._story and (reading.said or reading.exchanges):
                 kept.decisions.add(reading)
+            if self._story and reading.said:
                 kept.turns.add(reading)
             if reading.calls and self._story:
                 kept.decisions.offers = []  # the model went on without an answer

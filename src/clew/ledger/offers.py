@@ -3,17 +3,22 @@
 The model ends its text with options ("a) keep the API  b) break it: which one?") or with a question
 ("Postgres or SQLite?"); the user says "the second one". Alone, that answer means nothing, so the
 ``Decisions`` tracker records it with the words of the option: ``chosen_of(answer, offers_in(utterance))``.
+What the user answers in a form that a tool shows is in the tool's result: ``answers_in(exchange)``.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from clew.ledger.questions import last_questions
+from clew.ledger.exchange import Exchange
+from clew.ledger.outcome import Ended
+from clew.ledger.questions import last_questions, questions_in_call
 from clew.ledger.stems import stems
-from clew.message import Cite
+from clew.ledger.tool_actions import ActionKind
+from clew.message import Cite, Text
 from clew.message.text import lazy_pattern
 from clew.rules.speech import Utterance
 
@@ -68,6 +73,59 @@ def chosen_of(answer: str, offers: Sequence[Offer]) -> Offer | None:
     return next((offer for offer in offers if offer.label == label), None)
 
 
+class Answer(NamedTuple):
+    """What the user answered in a tool's form."""
+
+    question: str
+    text: str
+    source: Cite
+
+
+def answers_in(exchange: Exchange) -> Iterator[Answer]:
+    """Yield the user's answers in the result of a tool by which the agent asks, each with its question."""
+    if exchange.action.kind is not ActionKind.ASK or exchange.outcome.ended is not Ended.OK:
+        return
+    questions = list(questions_in_call(exchange.action.arguments))
+    text = "\n".join(part.text for part in exchange.result.parts if isinstance(part, Text))
+    stated = (
+        _json_answers(text, exchange) if text.lstrip().startswith("{") else _quoted_answers(text, questions)
+    )
+    for question, begin, end in stated:
+        answer = text[begin:end].strip()
+        if answer and "?" not in answer:  # a question back chooses nothing
+            start = text.index(answer, begin)
+            yield Answer(question, answer, exchange.answered._replace(start=start, end=start + len(answer)))
+
+
+def _quoted_answers(text: str, questions: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield what stands behind each question: ``"Which one?"="The first", "When?"="Now".``."""
+    for question in questions:
+        start = text.find(f'"{question}"="')
+        if start >= 0:
+            start += len(question) + 4
+            end = _ANSWER_ENDS.search(text, start)
+            yield question, start, end.start() if end else len(text)
+
+
+def _json_answers(text: str, exchange: Exchange) -> Iterator[tuple[str, int, int]]:
+    """Yield the answers of an object ``{"answers": {id: {"answers": ["The first"]}}}``."""
+    try:
+        answers = json.loads(text)["answers"].items()
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return
+    rows = exchange.action.arguments.get("questions")
+    forms: list[Any] = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    for number, (name, value) in enumerate(answers):
+        asked = next((row for row in forms if name in (row.get("id"), row.get("question"))), None)
+        asked = asked or (forms[number] if number < len(forms) else {})
+        given = value.get("answers") if isinstance(value, dict) else value
+        for one in given if isinstance(given, list) else [given]:
+            quoted = json.dumps(one, ensure_ascii=False) if isinstance(one, str) else ""
+            start = text.find(quoted) if len(quoted) > len('""') else -1
+            if start >= 0 and isinstance(asked.get("question"), str):
+                yield asked["question"], start + 1, start + len(quoted) - 1
+
+
 # What the patterns recognise ---------------------------------------------------------------------------
 
 _OPTION = lazy_pattern(
@@ -87,6 +145,8 @@ _CHOOSES = lazy_pattern(
     re.IGNORECASE,
 )
 """An answer that chooses: "let's go with option b", "the second one"."""
+_ANSWER_ENDS = lazy_pattern(r'"(?=, "|\.? You can now|\.?\s*\Z| user notes:| selected )')
+"""The end of an answer in a tool's form, which may hold quotation marks itself."""
 _COURTESY = lazy_pattern(
     r"\b(?:please|thanks?|ok|okay|yes|yeah|sure|then|use|prefer|rather|let[’']?s)\b", re.IGNORECASE
 )

@@ -102,19 +102,20 @@ _INSTRUCTION_FILE = re.compile(
     r"(?:^|/)(?:(?:CLAUDE|AGENTS|GEMINI|QWEN)(?:\.local)?\.md|\.(?:cursor|cline|windsurf)rules)$"
 )
 _DONE_WHEN = re.compile(
-    r"\b(?:done (?:when|if|once)|finished when|make sure|ensure|verify that|acceptance criteri(?:a|on))\b",
+    r"\b(?:done (?:when|if|once)|finished when|make sure|(?<!would )ensure"
+    r"|(?<!would )verify that(?! claim))\b|\bacceptance criteri(?:a|on)(?: is\b| are\b|:)",
     re.IGNORECASE,
 )
 """Wordings by which a user says when the work is done..."""
 _MAY_SAY_WHEN = re.compile(
     r"\b(?:(?:keep|continue|repeat|iterate|work|try|run|stop|rest|do|fix|not done)\b.*\buntil"
-    r"|(?:must|should) (?:still )?(?:pass|work|succeed|compile)"
+    r"|(?:must|should) (?:still )?(?:pass|work(?! on\b)|succeed|compile)"
     r"|all (?:the )?tests\b.*\b(?:pass|succeed|green|work)|tests? (?:are|is) green)\b",
     re.IGNORECASE | re.DOTALL,
 )
 """...others that do so unless the sentence reports what goes wrong..."""
 _OBSERVED = re.compile(
-    r"\b(?:fail(?:s|ed)|crash(?:es|ed)|hangs?|hung|breaks|broke|stop(?:s|ped)|no longer|worked"
+    r"\b(?:tries|tried|fail(?:s|ed)|crash(?:es|ed)|hangs?|hung|breaks|broke|stop(?:s|ped)|no longer|worked"
     r"|(?:does|do|did|is|are|was|were|could|can)(?:n['’]t| not))\b",
     re.IGNORECASE,
 )
@@ -185,8 +186,13 @@ _SAYS_DONE = re.compile(
     r"\b(?:done (?:when|if|once)|finished when|acceptance|until|pass(?:es)?)\b", re.IGNORECASE
 )
 _STANDS = re.compile(
-    r"\b(?:always|never|every|each|whenever|any ?time|from now on|do not|don[’']t)\b", re.IGNORECASE
+    r"\b(?:always|never|every|each|whenever|any ?time|from now on|do not|don[’']t)\b"
+    r"|^(?:for|when|while|before)\s[^,.]{3,60},\s(?:please\s)?(?:ensure|make sure|verify)\b|^consider\b"
+    r"|\b(?:carefully|yourself|approach|before (?:you|continuing)|(?:to|you) (?:point|use|ask|follow|review))"
+    r"\b",
+    re.IGNORECASE,
 )
+"""Wordings of a rule of method: "for test cases, ensure a data-driven approach"."""
 
 
 def _is_rule(sentence: str, rules: Collection[str]) -> bool:
