@@ -117,7 +117,10 @@ def _notes(value: type) -> dict[str, str]:
 
 
 def _members(value: type) -> Iterator[str]:
-    for name, member in vars(value).items():
+    """Yield a row for each public member, those of the parts of ``Session`` first."""
+    parts = [kind for kind in reversed(value.__mro__) if kind.__module__.startswith("clew.session")]
+    members = [item for kind in parts or [value] for item in vars(kind).items()]
+    for name, member in members:
         if name.startswith("_"):
             continue
         if isinstance(member, property):

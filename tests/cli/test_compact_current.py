@@ -15,7 +15,7 @@ from clew.compaction.verify import Level, repair, verify
 from clew.compaction.verify.report import LossKind
 from clew.message import Item, Message, Origin, Role, Text, ToolCall, ToolResult, text_message
 from clew.session import CompactResult, compact
-from clew.session.compact_list import read_current
+from clew.session.list_call import read_current
 from clew.tokens import counter_for
 from clew.transcripts import load
 from tests.cli.homes import RULE, Home, home

@@ -12,6 +12,7 @@ from clew.integrations.fitting import Fitting
 from clew.proxy import in_flight
 from clew.proxy.relay import HttpRequest
 from clew.proxy.stats import Stats
+from clew.session import CompactResult
 
 RULE = "Never modify files under legacy/."
 WINDOW = 8_000
@@ -125,8 +126,7 @@ def test_an_error_leaves_the_fitted_list(monkeypatch):
     def fails(result: object) -> list[object]:
         raise ValueError("no")
 
-    monkeypatch.setattr("clew.session.restated.restated", fails)
-    monkeypatch.setattr(in_flight, "restated", fails)
+    monkeypatch.setattr(CompactResult, "_restated_rules", fails)
     fitting, result = Fitting(WINDOW), fitted("anthropic", talk(30))
     assert fitting.to_send(result) == result.messages
     assert fitting.errors == 1

@@ -25,8 +25,8 @@ from clew.log.store import MemoryStore
 from clew.message import Item, fixed_prefix, system_prefix
 from clew.providers import WIRES, Converted, Wire, convert, wire_named
 from clew.session import CompactResult, DecidedCompaction, Session, compact
-from clew.session.compact_list import NEVER_FULL, read_current
 from clew.session.gauge import Gauge, by_region, price_of
+from clew.session.list_call import NEVER_FULL, read_current
 from clew.tokens import UNKNOWN, ModelInfo, TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript
 

@@ -37,7 +37,6 @@ from clew.proxy.requests import LIST_KEYS, STORED, conversation_key, session_id
 from clew.proxy.stats import Stats
 from clew.proxy.thinking import running_loop, thinking_in, without_thinking
 from clew.session import Compactor, CompactResult
-from clew.session.restated import restated
 from clew.tokens import counter_for, model_named
 
 CONVERSATIONS = 64
@@ -245,7 +244,7 @@ def _violations(body: JsonObject, wire: str, messages: list[Any]) -> set[str]:
 def _with_rules(body: JsonObject, wire: str, messages: list[Any], result: CompactResult) -> bytes:
     """Return the new body, with the rules that only the digest shows at its end if the API takes them."""
     try:
-        return _checked_body(body, wire, [*messages, *restated(result)])
+        return _checked_body(body, wire, [*messages, *result.with_rules()[len(result.messages) :]])
     except Exception:  # noqa: BLE001  # fail open: the compacted list without them
         return _checked_body(body, wire, messages)
 

@@ -15,50 +15,31 @@ if TYPE_CHECKING:
     from clew.session.fit import FitResult, Request
     from clew.session.history import Compaction
     from clew.session.provenance import Expansion, Explanation, Quote
-    from clew.session.result import CompactResult, Options
+    from clew.session.result import CompactResult
     from clew.session.session import Session
 
-_MODULE_OF = {
-    "DigestAttempt": "clew.compaction.decide",
-    "CompactResult": "clew.session.result",
-    "Compaction": "clew.session.history",
-    "Compactor": "clew.session.compactor",
-    "Expansion": "clew.session.provenance",
-    "Explanation": "clew.session.provenance",
-    "FitResult": "clew.session.fit",
-    "Options": "clew.session.result",
-    "DecidedCompaction": "clew.compaction.decide",
-    "Quote": "clew.session.provenance",
-    "Request": "clew.session.fit",
-    "Session": "clew.session.session",
-    "compact": "clew.session.compact_list",
-    "compact_async": "clew.session.compact_list",
-}
-
 __all__ = [
-    "CompactResult",
-    "Compaction",
-    "Compactor",
-    "DecidedCompaction",
-    "DigestAttempt",
-    "Expansion",
-    "Explanation",
-    "FitResult",
-    "Options",
-    "Quote",
-    "Request",
-    "Session",
-    "compact",
-    "compact_async",
-]
+    "CompactResult", "Compaction", "Compactor", "DecidedCompaction", "DigestAttempt", "Expansion",
+    "Explanation", "FitResult", "Quote", "Request", "Session", "compact", "compact_async",
+]  # fmt: skip
 
+_NAMES = {
+    "clew.compaction.decide": ("DecidedCompaction", "DigestAttempt"),
+    "clew.session.compact_list": ("compact", "compact_async"),
+    "clew.session.compactor": ("Compactor",),
+    "clew.session.fit": ("FitResult", "Request"),
+    "clew.session.history": ("Compaction",),
+    "clew.session.provenance": ("Expansion", "Explanation", "Quote"),
+    "clew.session.result": ("CompactResult",),
+    "clew.session.session": ("Session",),
+}
 
 if not TYPE_CHECKING:  # a type checker would accept any name of a module with __getattr__
 
     def __getattr__(name: str) -> object:
         """Import a name from its module on first use."""
-        if name not in _MODULE_OF:
+        module = next((module for module, names in _NAMES.items() if name in names), None)
+        if module is None:
             raise AttributeError(f"module 'clew.session' has no attribute {name!r}")
-        value = getattr(importlib.import_module(_MODULE_OF[name]), name)
-        globals()[name] = value
+        value = globals()[name] = getattr(importlib.import_module(module), name)
         return value

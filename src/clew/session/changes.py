@@ -1,40 +1,39 @@
-"""Changes that a person makes to rules, kept facts and open work: append them, and apply them from the log.
+"""Changes that a person makes to rules, kept facts and open work.
 
-``change_…`` appends an event, ``apply_…_change`` applies it to the ledger when the log is read, in this
-process and in others. The ids p1 and t2 are for people, and another version of clew may number differently,
-so an event also identifies its subject by wording and place::
+A change is an event. ``change_…`` appends one; ``LoggedChanges.apply`` makes it in the ledger when the event
+is read, in this process and in others. The ids p1 and t2 are for people, and another version of clew may
+number differently, so an event also identifies its subject by wording and place::
 
     {"does": "revoke", "pin": "p2", "why": "…", "rule": {"quote": "never push", "source": …}}
 
-Logs of an earlier version have no ``rule``; ``rules_meant`` finds out which rule such an event means.
+Logs of an earlier version have no ``rule``; ``numbered_rules`` finds out which rule such an event means.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from clew.errors import InputError, NotFound, StoreDamaged
-from clew.ledger.exchange import Reading
 from clew.ledger.kept_facts import KeptFact, KeptFacts
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import Loop, LoopRef
-from clew.log import COMPACTION, LOOP, MESSAGE, PIN, new_event
-from clew.log.protocol import Event, StoredEvent
-from clew.message import Cite, Item, Json, JsonObject, Message, Trust, message_number, words
-from clew.rules.find import find_candidates
+from clew.log import LOOP, PIN, new_event
+from clew.log.protocol import Ctx, Event, Store, StoredEvent
+from clew.log.transfer import ImportedEvents, imported_events
+from clew.message import Cite, Json, JsonObject, Trust, words
 from clew.rules.findings import FINDER, ref_from_json, ref_to_json
 from clew.rules.pins import Pins
-from clew.rules.rule import MadeBy, Pin, Rule, RuleRef
-from clew.rules.speech import utterances
-from clew.session.history import read_compaction
+from clew.rules.rule import MadeBy, Pin, RuleRef
 
 if TYPE_CHECKING:
     from clew.session.replay import Replay
 
 
 ADVICE = "nothing was changed; `clew pin SESSION` lists the rules in force"
+REMEMBERED = 256
+"""Changes whose subject is remembered, the newest; chosen by hand, the caller asks right after the append."""
 
 
 # Append a change --------------------------------------------------------------------------------------
@@ -139,7 +138,65 @@ def confirm_imported(replay: Replay, shown: Iterable[str] | None) -> tuple[Pin, 
 
 # Apply a change from the log --------------------------------------------------------------------------
 
+
+class LoggedChanges:
+    """Applies the changes of one log to its ledger, and knows what each of them changed."""
+
+    def __init__(self, store: Store, ctx: Ctx) -> None:
+        self._store, self._ctx = store, ctx
+        self.subjects: OrderedDict[int, str] = OrderedDict()
+        """The id of the rule or fact that was changed, by the position of the event."""
+        self._rules_by_number: dict[int, RuleRef] | None = None
+        """The rule meant by each event that names one by number; None until the first such event."""
+        self._imported: ImportedEvents | None = None
+        """Which events came with an imported file, known up to ``_imported_upto``."""
+        self._imported_upto = 0
+
+    def apply(self, stored: StoredEvent, ledger: Ledger) -> str:
+        """Apply a change; return a remark for the person if only a part of it could be applied.
+
+        Raises ``InputError`` or ``StoreDamaged`` if it no longer applies.
+        """
+        body, remark, name = stored.event.body, "", ""
+        if stored.event.kind == LOOP.name:
+            apply_loop_change(ledger, body)
+        elif body.get("does") in FACT_ACTS:
+            name = apply_fact_change(ledger.facts, body)
+        else:
+            rule = self._rule_meant(stored)
+            change = apply_imported_rule_change if self.is_imported(stored.seq) else apply_rule_change
+            name = change(ledger.pins, body, rule)
+            if names_by_number(body) and not rule:
+                remark = f"the log does not say which rule {body['pin']} was: only the new words apply"
+        self.subjects[stored.seq] = name
+        while len(self.subjects) > REMEMBERED:
+            self.subjects.popitem(last=False)
+        return remark
+
+    def is_imported(self, seq: int) -> bool:
+        """Whether an event came with an imported file; an import is recorded before its events."""
+        if self._imported is None or seq > self._imported_upto:
+            self._imported_upto = self._store.head(self._ctx).seq
+            self._imported = imported_events(self._store, self._ctx)
+        return seq in self._imported
+
+    def _rule_meant(self, stored: StoredEvent) -> RuleRef | None:
+        """Return the rule that an event of an earlier version names by number, if it can be determined."""
+        if not names_by_number(stored.event.body):
+            return None
+        if self._rules_by_number is None:
+            from clew.session.numbered_rules import NEEDED_KINDS, rules_meant  # rarely needed
+
+            self._rules_by_number = rules_meant(self._store.read(self._ctx, kinds=NEEDED_KINDS))
+        return self._rules_by_number.get(stored.seq)
+
+
 FACT_ACTS = ("keep", "drop")
+
+
+def names_by_number(body: dict[str, Any]) -> bool:
+    """Whether an event names a rule by its number only."""
+    return "pin" in body and "rule" not in body and body.get("does") not in FACT_ACTS
 
 
 def apply_fact_change(facts: KeptFacts, body: dict[str, Any]) -> str:
@@ -245,87 +302,3 @@ def _id_of(loop: Loop | None, target: LoopRef | str) -> str:
     if loop is None:
         raise NotFound(f"there is no open item {target.text[:60]!r} of {target.message}")
     return loop.id
-
-
-def names_by_number(body: dict[str, Any]) -> bool:
-    """Whether an event names a rule by its number only."""
-    return "pin" in body and "rule" not in body and body.get("does") not in FACT_ACTS
-
-
-# Logs that name rules by number -----------------------------------------------------------------------
-#
-# Earlier versions recorded changes of rules by number only ({"does": "revoke", "pin": "p2"}), and the
-# installed rule finder may number differently: p2 must not revoke the wrong rule. The digests of the session
-# help, because they show each rule with number and quote. A number is accepted if a digest shows it, or if a
-# digest shows a higher one and all rules up to that get the same numbers when searched for again.
-
-NEEDED_KINDS = (MESSAGE.name, PIN.name, COMPACTION.name)
-"""The kinds of events that ``rules_meant`` reads."""
-
-
-class _Candidates(Pins):
-    """Numbers every candidate sentence, as earlier rule finders did."""
-
-    def _search(self, message: Message) -> list[Rule]:
-        return find_candidates(message)
-
-
-def rules_meant(events: Iterable[StoredEvent]) -> dict[int, RuleRef]:
-    """Return the rule meant by each event, by its position; events that cannot be resolved are omitted."""
-    pins, messages = _Candidates(), 0
-    changes: list[_NumberedChange] = []
-    quotes: dict[str, str] = {}  # what the digests say: {"p2": "never push"}
-    for stored in events:
-        if stored.event.kind == MESSAGE.name:
-            messages += 1
-            (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
-            item = Item(f"m{messages}", message)
-            pins.add(Reading(messages, item, utterances(item), [], []))
-        elif stored.event.kind == PIN.name:
-            body: dict[str, Any] = stored.event.body
-            named_rule = pins.held.get(str(body.get("pin")))
-            rule = named_rule.ref if named_rule else None
-            if names_by_number(body):
-                changes.append(_NumberedChange(stored.seq, str(body["pin"]), rule))
-            with suppress(InputError, StoreDamaged):
-                apply_rule_change(pins, body, rule)
-        else:
-            digest = read_compaction(COMPACTION.current(stored)).digest
-            quotes |= {pin.id: pin.quote for pin in digest.pins} if digest else {}
-    upto = _numbered_alike(pins, quotes)
-    meant: dict[int, RuleRef] = {}
-    for change in changes:
-        if change.name in quotes:
-            meant[change.seq] = _ref(pins, quotes[change.name])
-        elif change.rule and 0 < _number(change.name) <= upto:
-            meant[change.seq] = change.rule
-    return meant
-
-
-class _NumberedChange(NamedTuple):
-    """An event that names a rule by number."""
-
-    seq: int
-    name: str
-    """The number: p2."""
-    rule: RuleRef | None
-    """The rule that has this number when the messages before the event are searched again."""
-
-
-def _numbered_alike(pins: Pins, quotes: dict[str, str]) -> int:
-    """Return the number up to which digests and pins agree."""
-    upto = 0
-    for name in sorted(quotes, key=_number):
-        if name not in pins.held or pins.held[name].quote != quotes[name]:
-            break
-        upto = _number(name)
-    return upto
-
-
-def _ref(pins: Pins, quote: str) -> RuleRef:
-    alike = [pin.ref for pin in pins.all if pin.quote == quote]
-    return alike[-1] if alike else RuleRef(quote, None)
-
-
-def _number(name: str) -> int:
-    return message_number(f"m{name.removeprefix('p')}")

@@ -1,8 +1,11 @@
-"""Compact a session and undo it.
+"""Compact a session, and undo that. ``Session.compact`` and ``Session.fit`` lead here.
 
-``requested_task`` makes a ``CompactionTask`` of what a person asks for (``fit.py`` makes one if the window is
-full). ``compacting`` decides on a plan for it, which may call a model, and appends the plan to the log if the
-view is still the one it was made for. ``undo`` appends an event that takes compactions back.
+1. ``requested_task`` turns what a person asks for into a ``CompactionTask``: which view, down to which size,
+   and why. If the window is full, ``fit.py`` makes the task.
+2. ``compacting`` has a plan made for the task (``clew.compaction.decide``), which may ask a model.
+3. It appends the plan to the log as an event, if the view is still the one that the plan was made for.
+
+``undo`` appends an event that takes compactions back.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from clew.rules.judgement import Judgement, judgement_to_json
 from clew.session.gauge import Gauge, measure
 from clew.session.history import Compaction, compaction_event, compaction_history, refusal_event
 from clew.session.message_range import check_focus, choose_range, range_of
-from clew.session.replay import Replay, Shape
+from clew.session.replay import Replay
 from clew.session.summariser import no_model
 from clew.tokens import UNKNOWN
 
@@ -128,37 +131,78 @@ def preview_task(task: CompactionTask | None) -> DecidedCompaction | None:
 def compacting(
     replay: Replay, task: CompactionTask | None, writer: Writer | None
 ) -> Steps[Compaction | None]:
-    """Decide on a compaction and commit it; None if there is nothing to do.
-
-    A failure is recorded, which in the end stops automatic attempts, except that of a range a person chose:
-    it says nothing about whether the whole view can be made smaller.
-    """
+    """Decide on a compaction and commit it; None if there is nothing to do."""
     if task is None or replay.view.off:
         return None
-    holder = f"clew {uuid4().hex[:8]}"
-    planned_for = replay.shape  # before a model is asked: this session may read other processes' events then
-    replay.state = replay.state.begin(holder, time.time())
-    try:
-        judged = yield from judge_rules(task, writer)
-        if judged.judgement:
-            _record_judgement(replay, judged.judgement)
-            _check_shape(replay, planned_for)
-            task = replace(task, ledger=replay.ledger)
-        outcome = judged.added_to((yield from decide(task, writer)))
-        if not outcome.plan.operations:
-            if task.chosen is None:
-                _record_failure(replay, task, holder, NOTHING_SMALLER)
-            return None
-        return _commit(replay, _with_values_counted(outcome, task), task, holder, planned_for)
-    except (CompactionRefused, BudgetExceeded) as refusal:
+    return (yield from _Attempt(replay, task).run(writer))
+
+
+class _Attempt:
+    """One attempt to compact a session; it leaves a compaction in the log, or why there is none."""
+
+    def __init__(self, replay: Replay, task: CompactionTask) -> None:
+        self._replay, self._task = replay, task
+        self._name = f"clew {uuid4().hex[:8]}"
+        """By which the budget's state knows that this attempt is running."""
+        self._planned_for = replay.shape
+        """The view now: while a model is asked, this session may read what other processes append."""
+
+    def run(self, writer: Writer | None) -> Steps[Compaction | None]:
+        """Have rules judged, decide on a plan, and commit it."""
+        replay, task = self._replay, self._task
+        replay.state = replay.state.begin(self._name, time.time())
+        try:
+            judged = yield from judge_rules(task, writer)
+            if judged.judgement:
+                _record_judgement(replay, judged.judgement)
+                self._check_view()
+                task = replace(task, ledger=replay.ledger)
+            outcome = judged.added_to((yield from decide(task, writer)))
+            if outcome.plan.operations:
+                return self._commit(_with_values_counted(outcome, task))
+            self._record_failure(NOTHING_SMALLER)
+        except (CompactionRefused, BudgetExceeded) as refusal:
+            self._record_failure(refusal.detail, str(refusal))
+            if not isinstance(refusal, NothingToGain) or task.sized:
+                raise
+        finally:
+            # Also after an error or a cancelled call: the compaction is no longer running.
+            replay.state = replay.state.released(self._name)
+        return None
+
+    def _commit(self, outcome: DecidedCompaction) -> Compaction:
+        """Append the compaction; messages appended meanwhile stay, but a reshaped view is a ``StalePlan``."""
+        replay, task, plan = self._replay, self._task, outcome.plan
+
+        def event() -> list[Event]:
+            self._check_view()
+            apply(plan, replay.items)  # raises if the plan no longer matches the view
+            sizes = plan.tokens_before, plan.tokens_after, plan.target_tokens
+            state = replay.state.ended(task.trigger, *sizes, self._name)
+            asked_range = range_of(replay.items[slice(*task.chosen)]) if task.chosen else None
+            return [compaction_event(outcome, replay.items, replay.refs, state, task.focus, asked_range)]
+
+        return replay.compaction(replay.append(event))
+
+    def _check_view(self) -> None:
+        """Raise ``StalePlan`` if the view was reshaped since this attempt began."""
+        if self._replay.shape != self._planned_for:
+            raise StalePlan("another process compacted or undid a compaction meanwhile")
+
+    def _record_failure(self, reason: str, text: str | None = None) -> None:
+        """Log that the attempt failed, so that no later process pays for the same again.
+
+        Failures in the end stop automatic attempts. That of a range which a person chose is not logged: it
+        says nothing about whether the whole view can be made smaller.
+        """
+        replay, task = self._replay, self._task
+
+        def event() -> list[Event]:
+            failed = replay.state.failed(max(replay.tokens, replay.used_tokens), reason, self._name)
+            return [refusal_event(text or reason, task.trigger, failed)]
+
         if task.chosen is None:
-            _record_failure(replay, task, holder, refusal.detail, str(refusal))
-        if isinstance(refusal, NothingToGain) and not task.sized:
-            return None
-        raise
-    finally:
-        # Also after an error or a cancelled call: the compaction is no longer running.
-        replay.state = replay.state.released(holder)
+            replay.append(event)
 
 
 def _with_values_counted(outcome: DecidedCompaction, task: CompactionTask) -> DecidedCompaction:
@@ -201,42 +245,6 @@ def _record_judgement(replay: Replay, judgement: Judgement) -> None:
         return [new_event(JUDGEMENT.name, body, JUDGEMENT.version)]
 
     replay.append(event)
-
-
-def _record_failure(
-    replay: Replay, task: CompactionTask, holder: str, reason: str, text: str | None = None
-) -> None:
-    """Log a failed compaction, so that no later process pays for the same attempt again."""
-
-    def event() -> list[Event]:
-        failed = replay.state.failed(max(replay.tokens, replay.used_tokens), reason, holder)
-        return [refusal_event(text or reason, task.trigger, failed)]
-
-    replay.append(event)
-
-
-def _check_shape(replay: Replay, planned_for: Shape) -> None:
-    """Raise ``StalePlan`` if the view was reshaped since a compaction of it was planned."""
-    if replay.shape != planned_for:
-        raise StalePlan("another process compacted or undid a compaction meanwhile")
-
-
-def _commit(
-    replay: Replay, outcome: DecidedCompaction, task: CompactionTask, holder: str, planned_for: Shape
-) -> Compaction:
-    """Append the compaction; messages appended meanwhile stay, but a reshaped view is a ``StalePlan``."""
-    plan = outcome.plan
-
-    def event() -> list[Event]:
-        _check_shape(replay, planned_for)
-        apply(plan, replay.items)  # raises if the plan no longer matches the view
-        sizes = plan.tokens_before, plan.tokens_after, plan.target_tokens
-        state = replay.state.ended(task.trigger, *sizes, holder)
-        asked_range = range_of(replay.items[slice(*task.chosen)]) if task.chosen else None
-        return [compaction_event(outcome, replay.items, replay.refs, state, task.focus, asked_range)]
-
-    seq = replay.append(event)
-    return replay.compaction(seq)
 
 
 # Undo -------------------------------------------------------------------------------------------------

@@ -7,32 +7,31 @@
     replay.append(lambda: [event])       # append, and apply what this and other processes appended
     replay.items, replay.ledger          # what the model sees, and what code knows of the session
 
-Everything here can be thrown away and derived again. ``apply_event`` applies one: a message is numbered and
-added to the ledger and the view, a change made by hand is made again in the ledger, and after a compaction,
-an undo or a switch the messages of the view are loaded again when they are needed. Adding a message takes
-time proportional to its length, not to the length of the session.
+Everything here can be thrown away and derived again. ``apply_event`` applies one event: a message is
+numbered and added to the ledger and the view; a change made by hand is made again in the ledger; after a
+compaction, an undo or a switch the messages of the view are loaded again when they are needed. Adding a
+message takes time proportional to its length, not to the length of the session.
+
+``SessionView`` (``view.py``) reads the messages, ``LoggedChanges`` (``changes.py``) applies changes by hand.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from clew.budget import FRESH, Region, State
+from clew.budget import FRESH, State
 from clew.compaction.ledger_claims import MandatoryContent
-from clew.compaction.plan import Digest
-from clew.errors import ClewError, HeadMoved, InputError, NotFound, StoreBusy, StoreDamaged
+from clew.errors import ClewError, HeadMoved, InputError, StoreBusy, StoreDamaged
 from clew.ledger.ledger import Ledger
 from clew.log import (
     ABOUT,
     COMPACTION,
     JUDGEMENT,
-    KINDS,
     LOOP,
     MESSAGE,
     PIN,
@@ -40,37 +39,23 @@ from clew.log import (
     RESHAPING,
     RULES,
     TOKEN_BUDGET,
-    TOOL_COMPACTION,
     UNDO,
     LogProblem,
     Ref,
     View,
     fold,
-    load_messages,
-    named_messages,
     root,
 )
-from clew.log.protocol import Ctx, Event, Head, ReadsPositions, Store, StoredEvent
-from clew.log.transfer import ImportedEvents, imported_events
-from clew.message import Item, JsonObject, Message, Role, message_number
+from clew.log.protocol import Ctx, Event, Head, Store, StoredEvent
+from clew.message import Item, JsonObject, Role
 from clew.rules.judgement import judgement_from_json
-from clew.rules.rule import RuleRef
-from clew.session.changes import (
-    FACT_ACTS,
-    NEEDED_KINDS,
-    apply_fact_change,
-    apply_imported_rule_change,
-    apply_loop_change,
-    apply_rule_change,
-    names_by_number,
-    rules_meant,
-)
+from clew.session.changes import LoggedChanges
 from clew.session.digest_in_list import carried_by, digest_in, restore
 from clew.session.found_rules import RecordedRules
-from clew.session.history import Compaction, read_compaction, state_of
+from clew.session.history import state_of
 from clew.session.snapshot import Snapshot, load_snapshot, save_interval, save_snapshot
-from clew.session.view import ViewMessages
-from clew.tokens import UNKNOWN, Calibration, Tally, TokenCounter, counter_for
+from clew.session.view import SessionView
+from clew.tokens import UNKNOWN, Calibration, TokenCounter, counter_for
 
 if TYPE_CHECKING:
     from clew.request.sections import Piece
@@ -83,8 +68,6 @@ LONGEST_WAIT_S = 0.1
 """The longest random wait between two tries, reached at the last ones; chosen by hand."""
 CALIBRATION = "calibration"
 """The key of an ``about`` event with what reported usage taught the token counter."""
-REMEMBERED = 256
-"""Size of two caches: original messages that were looked up, and results of changes made by hand."""
 
 
 class Shape(NamedTuple):
@@ -96,21 +79,19 @@ class Shape(NamedTuple):
     off: bool
 
 
-class Replay:
+class Replay(SessionView):
     """The current state of a session."""
 
     def __init__(self, store: Store, ctx: Ctx, counter: TokenCounter, *, off: bool = False) -> None:
-        self.store = store
-        self.ctx = ctx
+        super().__init__(store, ctx, counter)
         self.off_here = off
         """This process shows the whole history, whatever the log says; nothing of that is recorded."""
-        self.counter = counter
         self._reset(RecordedRules())
 
     def _reset(self, recorded: RecordedRules) -> None:
         """Discard everything derived; ``recorded`` says which rules were found in which message."""
+        self.show(View(off=self.off_here))
         self.recorded = recorded
-        self.view = View(off=self.off_here)
         self.ledger = Ledger()
         self.state: State = FRESH
         self.used_tokens = 0
@@ -119,33 +100,25 @@ class Replay:
         """The recorded facts about the session itself, such as its model."""
         self.compactions = 0
         """How many compactions the log holds, undone ones included."""
-        self._hash = root(self.ctx.session).hash
-        self._loaded: ViewMessages | None = ViewMessages(self.counter)
-        """The messages of the view; None until they are needed again after the view changed."""
-        self._originals: OrderedDict[str, Message] = OrderedDict()
-        """Messages that are not in the view and were looked up."""
-        self._problems: list[LogProblem] = []
-        self._changed: OrderedDict[int, str] = OrderedDict()
-        """The id of the rule or fact that each change by hand was applied to, by the event's position."""
-        self._rules_by_number: dict[int, RuleRef] | None = None
-        """Event position to the rule meant, for events of an earlier version that named rules by number."""
-        self._imported: ImportedEvents | None = None
-        """Which events came with an imported file, known up to ``_imported_upto``."""
-        self._imported_upto = 0
         self.digests: list[str] = []
         """The ids of messages that hold a digest of an earlier call, made outside of this session."""
+        self._hash = root(self.ctx.session).hash
+        self._problems: list[LogProblem] = []
+        self._changes = LoggedChanges(self.store, self.ctx)
 
     def catch_up(self) -> None:
         """Read and apply the events appended since the last call."""
         while not self._apply_new_events():
             events = self.store.read(self.ctx, kinds=[RULES.name])
-            self._reset(RecordedRules.of([event for event in events if not self._is_imported(event.seq)]))
+            self._reset(
+                RecordedRules.of([event for event in events if not self._changes.is_imported(event.seq)])
+            )
 
     def _apply_new_events(self) -> bool:
         """Apply the new events; False if a rescan among them changed the rules of messages read before."""
         for stored in self.store.read(self.ctx, self.view.seq):
             if stored.event.kind == RULES.name:
-                if self._is_imported(stored.seq):
+                if self._changes.is_imported(stored.seq):
                     self._problem(stored, "skipped: an imported file does not decide which rules are found")
                 elif not self.recorded.agrees(stored, len(self.view.whole)):
                     return False
@@ -164,26 +137,34 @@ class Replay:
 
     def changed_rule(self, seq: int) -> str:
         """Return the id of the rule that an event of this process changed; raise if the event was skipped."""
-        if seq not in self._changed:
-            why = next(
-                (problem.reason for problem in self.problems if problem.seq == seq), "it was not applied"
-            )
-            raise InputError(f"event {seq} has no effect: {why}")
-        return self._changed[seq]
+        if seq not in self._changes.subjects:
+            reasons = (problem.reason for problem in self.problems if problem.seq == seq)
+            raise InputError(f"event {seq} has no effect: {next(reasons, 'it was not applied')}")
+        return self._changes.subjects[seq]
 
-    def count_with(self, counter: TokenCounter) -> None:
-        """Count with another counter from now on."""
-        self.counter, self._loaded = counter, None
+    # What the state says ---------------------------------------------------------------------------------
 
-    def _calibrate(self) -> None:
-        """Take over the recorded calibration of the token counter where it is based on more reports."""
-        recorded = self.about.get(CALIBRATION)
-        if isinstance(recorded, dict):
-            known = self.counter.calibration.learnt
-            with suppress(InputError):  # written by another version
-                for name, learnt in Calibration.from_json(recorded).learnt.items():
-                    if name not in known or known[name].reports < learnt.reports:
-                        known[name] = learnt
+    @property
+    def shape(self) -> Shape:
+        """Return what a compaction, an undo or a switch changes, and an added message does not."""
+        return Shape(self.compactions, len(self.view.steps), self.view.off)
+
+    @property
+    def pending_rules(self) -> Piece | None:
+        """Return the rules changed by hand that the view does not show yet; None if switched off."""
+        rules = self.ledger.pins.changed_by_hand
+        if self.view.off or not rules:
+            return None
+        from clew.request.pieces import rules_by_hand  # imported only if rules were changed by hand
+
+        return rules_by_hand(rules, self.items)
+
+    @property
+    def carried(self) -> MandatoryContent:
+        """Return what only digests of earlier calls say, of the last one: goal, open work, decisions, …."""
+        last = self.original(self.digests[-1]) if self.digests else None
+        digest = digest_in(Item(self.digests[-1], last)) if last else None
+        return carried_by(digest, self.ledger) if digest else MandatoryContent()
 
     # Snapshots -------------------------------------------------------------------------------------------
 
@@ -197,12 +178,12 @@ class Replay:
             self.save()
 
     def _start_from(self, snapshot: Snapshot) -> None:
-        self.view = replace(snapshot.view, off=True) if self.off_here else snapshot.view
+        self.show(replace(snapshot.view, off=True) if self.off_here else snapshot.view)
         self.ledger, self.state, self.compactions = snapshot.ledger, snapshot.state, snapshot.compactions
         self.recorded, self._problems = snapshot.recorded, snapshot.problems
         self.about, self.digests = snapshot.about, snapshot.digests
         self._calibrate()
-        self._loaded, self._hash = None, snapshot.head.hash
+        self._hash = snapshot.head.hash
 
     def _save_if_due(self, before: int) -> None:
         """Save a snapshot if this process's append, from ``before`` on, passed a multiple of the interval.
@@ -230,7 +211,7 @@ class Replay:
         )
         save_snapshot(self.store, self.ctx, snapshot)
 
-    # Appending and applying events -----------------------------------------------------------------------
+    # Appending events ------------------------------------------------------------------------------------
 
     def append_anywhere(self, events: Sequence[Event]) -> int:
         """Append events that do not depend on the session's state; return the position of the last."""
@@ -264,6 +245,8 @@ class Replay:
             return events
         return [self.recorded.event(len(self.view.whole)), *events]
 
+    # Applying events -------------------------------------------------------------------------------------
+
     def apply_event(self, stored: StoredEvent) -> None:
         """Apply the next event."""
         self.view, self._hash = fold([stored], self.view), stored.hash
@@ -294,62 +277,6 @@ class Replay:
         except InputError as cause:
             self._problem(stored, f"the budget's state is left as it was: {cause.detail}")
 
-    def _apply_change(self, stored: StoredEvent) -> None:
-        """Apply a change made by hand; one that no longer applies is skipped and listed as a problem."""
-        body = stored.event.body
-        try:
-            if stored.event.kind == LOOP.name:
-                apply_loop_change(self.ledger, body)
-                name = ""
-            elif body.get("does") in FACT_ACTS:
-                name = apply_fact_change(self.ledger.facts, body)
-            else:
-                name = self._apply_rule_change(stored)
-        except (InputError, StoreDamaged) as cause:
-            self._problem(stored, f"skipped: {cause.detail}")
-            return
-        self._changed[stored.seq] = name
-        while len(self._changed) > REMEMBERED:
-            self._changed.popitem(last=False)
-
-    def _apply_judgement(self, stored: StoredEvent) -> None:
-        """Apply what a model said about rules; not if the event came with an imported file."""
-        if self._is_imported(stored.seq):
-            self._problem(stored, "skipped: an imported file does not decide which sentences are rules")
-            return
-        try:
-            self.ledger.judge(judgement_from_json(stored.event.body, self.original))
-        except StoreDamaged as cause:
-            self._problem(stored, f"skipped: {cause.detail}")
-
-    def _apply_rule_change(self, stored: StoredEvent) -> str:
-        """Apply a change of a rule; return the rule's id."""
-        body, rule = stored.event.body, self._rule_meant(stored)
-        apply_change = apply_imported_rule_change if self._is_imported(stored.seq) else apply_rule_change
-        name = apply_change(self.ledger.pins, body, rule)
-        if names_by_number(body) and not rule:
-            reason = f"the log does not say which rule {body['pin']} was: only the new words apply"
-            self._problem(stored, reason)
-        return name
-
-    def _is_imported(self, seq: int) -> bool:
-        """Whether an event came with an imported file; an import is recorded before its events."""
-        if self._imported is None or seq > self._imported_upto:
-            self._imported_upto = self.store.head(self.ctx).seq
-            self._imported = imported_events(self.store, self.ctx)
-        return seq in self._imported
-
-    def _rule_meant(self, stored: StoredEvent) -> RuleRef | None:
-        """Return the rule that an event of an earlier version names by number, if it can be determined."""
-        if not names_by_number(stored.event.body):
-            return None
-        if self._rules_by_number is None:
-            self._rules_by_number = rules_meant(self.store.read(self.ctx, kinds=NEEDED_KINDS))
-        return self._rules_by_number.get(stored.seq)
-
-    def _problem(self, stored: StoredEvent, reason: str) -> None:
-        self._problems.append(LogProblem(stored.seq, stored.event.kind, reason))
-
     def _apply_message(self, stored: StoredEvent) -> None:
         """Apply a message event: number the message, update the ledger and, if it is loaded, the view."""
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
@@ -371,146 +298,37 @@ class Replay:
         if results:
             self.state = self.state.saw_result(results)
 
-    # The view --------------------------------------------------------------------------------------------
+    def _apply_change(self, stored: StoredEvent) -> None:
+        """Apply a change made by hand; one that no longer applies is skipped and listed as a problem."""
+        try:
+            remark = self._changes.apply(stored, self.ledger)
+        except (InputError, StoreDamaged) as cause:
+            remark = f"skipped: {cause.detail}"
+        if remark:
+            self._problem(stored, remark)
 
-    @property
-    def shape(self) -> Shape:
-        """Return what a compaction, an undo or a switch changes, and an added message does not."""
-        return Shape(self.compactions, len(self.view.steps), self.view.off)
+    def _apply_judgement(self, stored: StoredEvent) -> None:
+        """Apply what a model said about rules; not if the event came with an imported file."""
+        if self._changes.is_imported(stored.seq):
+            self._problem(stored, "skipped: an imported file does not decide which sentences are rules")
+            return
+        try:
+            self.ledger.judge(judgement_from_json(stored.event.body, self.original))
+        except StoreDamaged as cause:
+            self._problem(stored, f"skipped: {cause.detail}")
 
-    @property
-    def items(self) -> list[Item]:
-        """Return the messages of the view with their ids."""
-        return self._view_messages.items
+    def _calibrate(self) -> None:
+        """Take over the recorded calibration of the token counter where it is based on more reports."""
+        recorded = self.about.get(CALIBRATION)
+        if isinstance(recorded, dict):
+            known = self.counter.calibration.learnt
+            with suppress(InputError):  # written by another version
+                for name, learnt in Calibration.from_json(recorded).learnt.items():
+                    if name not in known or known[name].reports < learnt.reports:
+                        known[name] = learnt
 
-    @property
-    def refs(self) -> dict[str, Ref]:
-        """Return the positions in the log of the messages of the view."""
-        return self._view_messages.refs
-
-    @property
-    def weights(self) -> dict[Region, Tally]:
-        """Return the token tally of the view by region."""
-        return self._view_messages.weights
-
-    @property
-    def _view_messages(self) -> ViewMessages:
-        if self._loaded is None:
-            self._loaded = ViewMessages(self.counter)
-            stored = load_messages(self.store, self.ctx, self.view.entries)
-            for name, visible in named_messages(self.view, stored):
-                self._loaded.add(Item(name, visible.message), visible.ref)
-        return self._loaded
-
-    @property
-    def tokens(self) -> int:
-        """Return the tokens of the view."""
-        return sum(map(self.counter.tokens, self.weights.values()))
-
-    @property
-    def pending_rules(self) -> Piece | None:
-        """Return the rules changed by hand that the view does not show yet; None if switched off."""
-        rules = self.ledger.pins.changed_by_hand
-        if self.view.off or not rules:
-            return None
-        from clew.request.pieces import rules_by_hand  # imported only if rules were changed by hand
-
-        return rules_by_hand(rules, self.items)
-
-    @property
-    def carried(self) -> MandatoryContent:
-        """Return what only digests of earlier calls say, of the last one: goal, open work, decisions, …."""
-        last = self.original(self.digests[-1]) if self.digests else None
-        digest = digest_in(Item(self.digests[-1], last)) if last else None
-        return carried_by(digest, self.ledger) if digest else MandatoryContent()
-
-    @property
-    def shown_digest(self) -> tuple[str, Digest] | None:
-        """Return the digest in the view, and the id of its message."""
-        if self.view.off:
-            return None
-        for step in reversed(self.view.steps):
-            digest = self.compaction(step.seq).digest
-            if digest:
-                return digest.id, digest
-        return None
-
-    # Originals and compactions ---------------------------------------------------------------------------
-
-    def original(self, name: str) -> Message | None:
-        """Return any message of the session as it was added; None if there is no such id."""
-        ref = self._ref(name)
-        if ref is None:
-            return None
-        if self._loaded is not None and self._loaded.refs.get(name) == ref:
-            return self._loaded.by_id[name]  # the view shows it unchanged
-        if name not in self._originals:
-            stored = next(self.store.read(self.ctx, ref.seq - 1, ref.seq), None)
-            if stored is None:
-                raise StoreDamaged(f"event {ref.seq}, which holds {name}, is missing")
-            kind = KINDS[stored.event.kind]
-            self._originals[name] = kind.messages(kind.current(stored).event.body)[ref.nth]
-            while len(self._originals) > REMEMBERED:
-                self._originals.popitem(last=False)
-        return self._originals[name]
-
-    def finder(self, likely: Iterable[str]) -> Callable[[str], Message | None]:
-        """Return ``original``; from a store on a server, ``likely`` messages are read together before."""
-        if not isinstance(self.store, ReadsPositions):
-            return self.original
-        refs = {self._ref(name): name for name in likely if name.startswith("m")}
-        unread = sorted(ref for ref, name in refs.items() if ref and self.refs.get(name) != ref)
-        loaded = load_messages(self.store, self.ctx, unread)
-        found = {refs[visible.ref]: visible.message for visible in loaded}
-        return lambda name: found.get(name) or self.original(name)
-
-    def _ref(self, name: str) -> Ref | None:
-        """Return the position of a message in the log; ``c1`` is the first summary of its tool."""
-        if name.startswith("c"):
-            return self._summaries().get(name)
-        number = message_number(name)
-        return self.view.whole[number - 1] if 0 < number <= len(self.view.whole) else None
-
-    def _summaries(self) -> dict[str, Ref]:
-        """Return where the summaries of the session's own tool are, by name."""
-        stored = self.store.read(self.ctx, until=self.view.seq, kinds=[TOOL_COMPACTION.name])
-        return {
-            str(TOOL_COMPACTION.name_of(event, nth)): Ref(event.seq, nth)
-            for event in stored
-            for nth in range(len(TOOL_COMPACTION.messages(event.event.body)))
-        }
-
-    def originals(self, names: Iterable[str]) -> Iterator[Item]:
-        """Yield messages as they were added, in the order given."""
-        for name in names:
-            message = self.original(name)
-            if message is not None:
-                yield Item(name, message)
-
-    def seen(self) -> Iterator[Item]:
-        """Yield all messages as they were added, summaries of the session's own tool, and digests in view."""
-        whole = self.view.whole
-        names = (f"m{number}" for number in range(1, len(whole) + 1))
-        for name, visible in zip(names, load_messages(self.store, self.ctx, whole), strict=True):
-            yield Item(name, visible.message)
-        summaries = self._summaries()
-        yield from self.originals(summaries)
-        yield from (item for item in self.items if item.id[:1] != "m" and item.id not in summaries)
-
-    def compaction(self, seq: int) -> Compaction:
-        """Return the compaction recorded at this position."""
-        stored = next(self.store.read(self.ctx, seq - 1, seq), None)
-        if stored is None or stored.event.kind != COMPACTION.name:
-            raise NotFound(f"event {seq} of {self.ctx.session!r} is not a compaction", "see `clew trace`")
-        compaction = read_compaction(KINDS[COMPACTION.name].current(stored))
-        if compaction.digest:
-            return compaction
-        upto = self.store.read(self.ctx, until=seq, kinds=[COMPACTION.name])
-        return replace(compaction, number=sum(1 for _ in upto))
-
-    def in_force(self) -> list[Compaction]:
-        """Return the compactions that shape the view, oldest first."""
-        return [self.compaction(step.seq) for step in self.view.steps]
+    def _problem(self, stored: StoredEvent, reason: str) -> None:
+        self._problems.append(LogProblem(stored.seq, stored.event.kind, reason))
 
 
 def skipped_events(store: Store, ctx: Ctx) -> tuple[LogProblem, ...]:

@@ -12,10 +12,10 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from clew.budget import DEFAULT, FRESH, Policy, State, TokenBudget
+from clew.budget import DEFAULT, FRESH, Policy, Region, State, TokenBudget
 from clew.errors import ClewError, InputError
 from clew.ledger.ledger import Ledger
-from clew.message import Item, Json, JsonObject, Message, Part, ToolResult, Usage
+from clew.message import Item, Json, JsonObject, Message, Part, Role, ToolResult, Usage
 from clew.message.codec import message_from_json, message_to_json
 from clew.providers import WIRES, Wire
 from clew.providers.marked_entries import chain_hash
@@ -275,9 +275,41 @@ class CompactResult:
         Models follow best what they read last. Send this list, but do not keep it: the next call continues
         from ``messages``, or from your whole list.
         """
-        from clew.session.restated import restated  # only if it is used
+        return [*self.messages, *self._restated_rules()]
 
-        return [*self.messages, *restated(self)]
+    def _restated_rules(self) -> list[Any]:
+        """Return the entry that ``with_rules`` adds, in a list; empty if there is nothing to restate.
+
+        Also empty if the list ends with words of the model, which it is to continue, or with a tool result
+        while the model thinks in a tool loop, or if the window has no room for it.
+        """
+        from clew.request.assemble import end_message  # only if it is used
+        from clew.request.assembled import with_end
+        from clew.request.pieces import restated_rules
+
+        conversation, items = self.conversation, self.items
+        if conversation is None or self.digest is None or conversation.record.counter is None:
+            return []
+        messages = [item.message for item in items]
+        if not messages or messages[-1].role is Role.ASSISTANT:
+            return []
+        codec, (_, counter) = conversation.record.codec, conversation.record.counter
+        piece = restated_rules(self.rules, items, counter.count_text)
+        end = end_message([piece], None, announced=True) if piece else None
+        if end is None or not self._has_room(counter.count_all([end])):
+            return []
+        if codec.wire is not None and with_end(messages, end, codec.wire)[-1] is not end:
+            return []  # it would go into the last tool result, which the client may have marked to be cached
+        return list(codec.write([end]))
+
+    def _has_room(self, tokens: int) -> bool:
+        """Whether the window has room for more beside the list, the fixed parts and the reply."""
+        if self.budget is None:
+            return False
+        allotment = self.budget.allotment
+        beside = (Region.SYSTEM, Region.TOOLS, Region.REPLY)
+        taken = self.tokens_after + sum(allotment.of(region).given for region in beside)
+        return taken + tokens <= allotment.window_tokens
 
     @property
     def wire(self) -> Wire | None:
