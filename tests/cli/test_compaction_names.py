@@ -21,7 +21,7 @@ NAME = "mini-swe-agent:sphinx-9229"
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a log whose one session was pruned, then condensed."""
-    from clew.cli.imports import import_transcript
+    from clew.cli.log import import_transcript
     from clew.transcripts import load
 
     path = tmp_path_factory.mktemp("own")

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from clew.cli import arguments
-from clew.cli.arguments import agents, memory, sessions
+from clew.cli.arguments import apps, memory, sessions
 from clew.cli.commands import COMMANDS
 from clew.hosts.install import HOSTS
 from clew.memory.documents.split import REFERENCE, topics
@@ -44,7 +44,7 @@ def test_every_command_names_a_function_that_exists(command):
 def test_names_that_are_repeated_for_help_are_those_of_their_packages():
     assert sorted(WIRES) == [*arguments.WIRES]
     assert [choice.value for choice in Unverified] == [*sessions.UNVERIFIED]
-    assert [*HOSTS] == [*agents.AGENTS]
+    assert [*HOSTS] == [*apps.AGENTS]
     assert [str(kind) for kind in EntryKind] == [*memory.ENTRY_KINDS]
     assert [trust.label for trust in Trust] == [*memory.TRUST_LABELS]
     assert [*(topic.name for topic in topics()), REFERENCE] == [*memory.TOPICS]

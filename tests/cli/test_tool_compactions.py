@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from clew.cli.imports import import_transcript
+from clew.cli.log import import_transcript
 from clew.inspector.session_pool import SessionPool
 from clew.inspector.timeline import timeline
 from clew.log import TOOL_COMPACTION

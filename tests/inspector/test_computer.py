@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import pytest
 
-from clew.cli import tool_sessions
-from clew.cli.imports import import_transcript
+from clew.cli import inspect
 from clew.cli.inspect import _with_others, own_pool
+from clew.cli.log import import_transcript
 from clew.compaction.plan import ClaimKind
 from clew.errors import InputError
 from clew.inspector import (
@@ -287,7 +287,7 @@ def test_the_list_sums_what_was_lost_and_can_begin_with_the_worst(pool: SessionP
 def test_only_the_newest_sessions_are_listed_and_the_page_says_of_how_many(
     pool: SessionPool, tab: Tab, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(tool_sessions, "MOST_LISTED", 2)
+    monkeypatch.setattr(inspect, "MOST_LISTED", 2)
     server = Server.bind(pool)
     with server.running(), tab.visiting(server) as page:
         page.get_by_text("of the 2 newest of 5 sessions").wait_for()

@@ -10,8 +10,7 @@ from urllib.parse import quote
 import pytest
 import zstandard
 
-from clew.cli.inspect import _with_others, own_pool
-from clew.cli.tool_sessions import EXAMPLE_NAME
+from clew.cli.inspect import EXAMPLE_NAME, _with_others, own_pool
 from clew.inspector import history, transcript
 from clew.inspector.server import Server
 from clew.inspector.session_pool import OpenSession, SessionPool

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from clew.cli import main
-from clew.cli.proxy import arguments
+from clew.cli.agents import arguments
 from clew.errors import InputError
 from clew.proxy.relay import Upstream
 from clew.testing import ScriptedServer

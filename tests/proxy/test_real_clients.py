@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from clew.cli.proxy import arguments
+from clew.cli.agents import arguments
 from clew.testing.server import ScriptedServer
 from tests.hosts.real import RULE, Computer, SilentModel, holds, program
 from tests.hosts.test_claude_code import QUIET

@@ -20,9 +20,8 @@ from procrastinate.exceptions import ConnectorException
 
 from clew.log.store.postgres import PostgresStore
 from clew.service import app as app_module
-from clew.service.app import Service, Tokens
+from clew.service.app import Metrics, Service, Tokens
 from clew.service.jobs import Jobs
-from clew.service.metrics import Metrics
 from clew.service.operations import OPERATIONS
 from clew.service.sessions import SessionCache
 from tests.postgres import new_schema, the_server

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import clew
 from clew.providers.marked_entries import marks_in
-from clew.session.list_record import ListRecord
+from clew.session.conversation import ListRecord
 
 RULE = "Never modify files under legacy/."
 MARK = {"type": "ephemeral"}

@@ -1,24 +1,29 @@
-"""``clew compact``: compact a session and print the result."""
+"""``clew compact``, ``clew off`` and ``clew on``: compact a session, show the progress, print the result."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from io import StringIO
 from pathlib import Path
+from typing import TypeAlias
 
 from clew.cli.convert import report_losses
 from clew.cli.inputs import Input
-from clew.cli.progress import ProgressDisplay, WatchedModel, progress_display
 from clew.cli.run_compaction import CompactReport, CompactRequest, compact_listed, compact_stored, no_digest
 from clew.cli.stored import open_log_or_input, own_log
 from clew.cli.terminal import Terminal, print_wrapped, private_file, refuse_existing
-from clew.cli.text import count, printable
+from clew.cli.text import count, one_line, printable
+from clew.compaction.bill import ModelBill
 from clew.compaction.plan.codec import claim_to_json, plan_to_json
 from clew.compaction.plan.render import render_digest
 from clew.errors import CompactionRefused, InputError
 from clew.message import JsonObject
 from clew.providers.clients import open_model
+from clew.providers.model import Ask, Model, Reply
 from clew.rules.codec import to_json
 from clew.rules.rule import Pin
 from clew.settings import load_settings, use_judge_rules
@@ -180,3 +185,77 @@ def _switch(args: argparse.Namespace, term: Terminal, *, off: bool) -> int:
     else:
         term.say(printable(f"on: {count(compactions, 'compaction')} in force; {in_view}"))
     return 0
+
+
+# Progress on standard error, if it is a terminal -------------------------------------------------------
+
+ReportStep: TypeAlias = Callable[[str], None]
+"""Reports which step begins."""
+STEPS = 4
+"""Steps of a compaction: read, compact, perhaps ask a model, print."""
+WIDTH = 60
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressDisplay:
+    """A progress display in use."""
+
+    report: ReportStep
+    term: Terminal
+    """Collects notes, which are printed when the bar is removed."""
+
+
+@contextmanager
+def progress_display(term: Terminal) -> Iterator[ProgressDisplay]:
+    """Draw a progress bar and remove it at the end; draw nothing if standard error is not a terminal."""
+    if not term.err.isatty():
+        yield ProgressDisplay(lambda _step: None, term)
+        return
+    notes = StringIO()
+    try:
+        with _bar(term) as report:
+            yield ProgressDisplay(report, Terminal(term.out, notes))
+    finally:
+        term.err.write(notes.getvalue())
+
+
+@contextmanager
+def _bar(term: Terminal) -> Iterator[ReportStep]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        BarColumn(bar_width=20),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=Console(file=term.err), transient=True) as bar:
+        task = bar.add_task("", total=STEPS)
+
+        def report(step: str) -> None:
+            done = bar.tasks[task].completed
+            bar.update(task, description=one_line(step, WIDTH), completed=min(done + 1, STEPS - 1))
+
+        yield report
+
+
+class WatchedModel:
+    """A model that reports each call to the progress display, and adds up the usage."""
+
+    def __init__(self, model: Model, report: ReportStep) -> None:
+        """Wrap a model."""
+        self.name = model.name
+        self.window_tokens = model.window_tokens
+        self.bill = ModelBill()
+        self._model = model
+        self._report = report
+
+    def ask(self, ask: Ask) -> Reply:
+        """Report the call and pass it on."""
+        self.bill.calls += 1
+        again = f", question {self.bill.calls}" if self.bill.calls > 1 else ""
+        self._report(f"asking {self.name} to {ask.purpose}{again}")
+        reply = self._model.ask(ask)
+        self.bill.add(reply.usage)
+        return reply

@@ -1,24 +1,56 @@
-"""``clew export``, ``audit`` and ``stats``: write, verify and count what is in clew's log."""
+"""``clew import``, ``export``, ``audit`` and ``stats``: fill, write, verify and count clew's log.
+
+An imported message event holds a fingerprint of the message in the file, so that importing the file again
+adds only what is new. The compactions that the tool made itself are events between the messages.
+"""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import chain
+from itertools import chain, islice
+from pathlib import Path
+from typing import NamedTuple
 
-from clew.chat.reports import stats_lines, stats_of
-from clew.cli.inputs import WORKSPACE, existing_name, has_no_log, own_store, the_store
+from clew.cli.inputs import WORKSPACE, existing_name, has_no_log, open_arguments, own_store, the_store
+from clew.cli.rules import waiting_lines
 from clew.cli.stored import own_log
 from clew.cli.terminal import Terminal, private_file, refuse_existing
-from clew.cli.text import count, printable
-from clew.errors import NotFound
-from clew.log import export_session, export_session_zstd
-from clew.log.protocol import Ctx
+from clew.cli.text import count, one_line, printable
+from clew.errors import NotFound, SessionDiverged
+from clew.log import (
+    ABOUT,
+    CALL,
+    COMPACTION,
+    MESSAGE,
+    RESUME,
+    TOOL_COMPACTION,
+    ImportResult,
+    canonical,
+    export_session,
+    export_session_zstd,
+    import_session,
+    message_event,
+    message_to_json,
+    new_event,
+)
+from clew.log.protocol import Ctx, Event, Store
 from clew.log.store.audit import AuditReport, audit
+from clew.memory.scope import project_at
+from clew.message import Json, JsonObject, Message, Role, Usage
+from clew.providers import WIRES
+from clew.secrets import mask, mask_message
+from clew.session import Session
 from clew.session.replay import skipped_events
 from clew.settings import store_path
+from clew.tokens import counter_for
+from clew.transcripts import Entry, Source, Transcript
+from clew.transcripts.transcript import tool_compactions
 
 
 def run_export(args: argparse.Namespace, term: Terminal) -> int:
@@ -83,6 +115,8 @@ def _as_json(report: AuditReport) -> str:
 
 def run_stats(args: argparse.Namespace, term: Terminal) -> int:
     """Count, and print."""
+    from clew.chat.reports import stats_lines, stats_of  # imported only for this command
+
     if args.session:
         with own_log(args.session) as log:
             stats = stats_of(log.store.read(log.ctx))
@@ -97,3 +131,195 @@ def run_stats(args: argparse.Namespace, term: Terminal) -> int:
     for line in stats_lines(stats):
         term.say(printable(line))
     return 0
+
+
+BATCH = 500
+"""Events that are appended at once."""
+
+
+def run_import(args: argparse.Namespace, term: Terminal) -> int:
+    """Import every session of the file."""
+    source = open_arguments(args)
+    if source.source and source.is_clew:
+        with the_store() as store:
+            result = import_export(store, source.source)
+            _print_import(term, result, as_json=args.json)
+            with Session.open(result.ctx.session, store) as session:
+                for line in waiting_lines(session.ledger.pins.waiting, result.ctx.session):
+                    (term.note if args.json else term.say)(printable(line))
+        return 0
+    transcripts = source.sessions(term)
+    with the_store() as store:
+        for transcript in transcripts:
+            secrets = args.keep_secrets
+            result = import_transcript(store, transcript, keep_secrets=secrets, current=not args.whole)
+            _print_import(term, result, as_json=args.json)
+    return 0
+
+
+def import_export(store: Store, source: Source) -> ImportResult:
+    """Import a session that clew exported, after verifying every line."""
+    with source.on_disk() as path, Path(path).open("rb") as file:
+        return import_session(store, WORKSPACE, file)
+
+
+def import_transcript(
+    store: Store,
+    transcript: Transcript,
+    *,
+    name: str | None = None,
+    keep_secrets: bool = False,
+    calls: bool = False,
+    current: bool = False,
+) -> ImportResult:
+    """Append what is new; refuse if the file and the log have diverged.
+
+    With ``calls``, what the provider reported for each reply is recorded too, and the label of the session.
+    With ``calls`` or ``current`` the view continues from what the tool's last compaction left.
+    """
+    entries = transcript.full_entries()
+    ctx = Ctx(workspace=WORKSPACE, session=name or _name(transcript, entries))
+    known, ahead = _known_messages(store, ctx, entries)
+    head = store.head(ctx)
+    before = head.seq
+    about = _about(transcript, with_label=calls)
+    if about and not before:
+        head = store.append(ctx, [new_event(ABOUT.name, about, ABOUT.version)], head)
+    recorded = sum(1 for _ in store.read(ctx, kinds=[TOOL_COMPACTION.name]))
+    compacted = _tool_compactions(transcript, entries, keep_secrets)[recorded:]  # since the last import
+    events = _events(entries, known, compacted, keep_secrets, calls)
+    while batch := list(islice(events, BATCH)):
+        head = store.append(ctx, batch, head)
+    by_clew = any(True for _ in store.read(ctx, kinds=[COMPACTION.name]))
+    resumes = bool(compacted) and (calls or current) and not by_clew
+    if resumes:  # the view continues from what the tool left
+        head = store.append(ctx, [_resume(store, ctx)], head)
+    return ImportResult(ctx, head, head.seq - before, recorded + len(compacted) if resumes else 0, ahead)
+
+
+def _known_messages(store: Store, ctx: Ctx, entries: Sequence[Entry]) -> tuple[int, int]:
+    """Return how many entries of a file the log has, and how many messages it has after them.
+
+    Raise ``SessionDiverged`` if one differs.
+    """
+    known = 0
+    for known, stored in enumerate(store.read(ctx, kinds=[MESSAGE.name]), start=1):
+        if known > len(entries):
+            continue
+        if stored.event.body.get("fingerprint") != _fingerprint(entries[known - 1].message):
+            raise SessionDiverged(f"{ctx.session}: message {known} of the file differs from the imported one")
+    return min(known, len(entries)), max(0, known - len(entries))
+
+
+def _about(transcript: Transcript, *, with_label: bool) -> JsonObject:
+    """Return what the file says about the session itself: model, title, project and window."""
+    about: JsonObject = {"model": transcript.model} if transcript.model else {}
+    title = transcript.label if with_label and transcript.label != transcript.id else transcript.title
+    if title:
+        about["title"] = one_line(mask(title).text, 200)
+    if transcript.start.directory:
+        about["project"] = project_at(transcript.start.directory)
+    if transcript.window:
+        about["window"] = transcript.window
+    return about
+
+
+def _resume(store: Store, ctx: Ctx) -> Event:
+    """Return the event that makes the view what the tool's model sees now."""
+    *_, last = store.read(ctx, kinds=[TOOL_COMPACTION.name])
+    body = last.event.body
+    fields: JsonObject = {
+        "compaction": last.seq,
+        "messages": len(TOOL_COMPACTION.messages(body)),
+        "keeps": body["keeps"],
+        "system": body["system"],
+    }
+    return new_event(RESUME.name, fields, RESUME.version)
+
+
+def _name(transcript: Transcript, entries: Sequence[Entry]) -> str:
+    """Name a session by its tool and id; a list without an id, by its file name and a hash of its start."""
+    name = one_line(transcript.id, 200)
+    if transcript.format in WIRES and entries:
+        name = f"{Path(name).name}-{_fingerprint(entries[0].message)[:8]}"
+    return f"{transcript.format}:{name}"
+
+
+def _fingerprint(message: Message) -> str:
+    return hashlib.sha256(canonical(message_to_json(message))).hexdigest()[:32]
+
+
+class _PlacedEvent(NamedTuple):
+    """An event, and how many messages of the session come before it."""
+
+    after: int
+    event: Event
+
+
+def _tool_compactions(
+    transcript: Transcript, entries: Sequence[Entry], keep_secrets: bool
+) -> list[_PlacedEvent]:
+    """Return each compaction of the tool's own as an event."""
+    numbers = {entry.id: number for number, entry in enumerate(entries, start=1)}
+    counter = counter_for(transcript.model or "")
+    result: list[_PlacedEvent] = []
+    done = 0
+    for compaction in tool_compactions(transcript):
+        done = max((numbers[entry.id] for entry in compaction.before if entry.id in numbers), default=done)
+        system = [
+            number for number, entry in enumerate(entries[:done], 1) if entry.message.role is Role.SYSTEM
+        ]
+        kept = (numbers[entry.id] for entry in compaction.kept if entry.id in numbers)
+        summary = [
+            entry.message if keep_secrets else mask_message(entry.message) for entry in compaction.summary
+        ]
+        sizes = compaction.sizes(counter)
+        body: JsonObject = {
+            "name": compaction.name,
+            "time": compaction.boundary.time,
+            "trigger": compaction.boundary.trigger,
+            "before": sizes.before,
+            "after": sizes.after,
+            "estimated": not (sizes.before_reported and sizes.after_reported),
+            "sealed": compaction.is_sealed,
+            "names": list[Json](compaction.summary_names),
+            "messages": [message_to_json(message) for message in summary],
+            "keeps": list[Json](dict.fromkeys((*system, *kept))),
+            "system": len(system),
+        }
+        result.append(_PlacedEvent(done, new_event(TOOL_COMPACTION.name, body, TOOL_COMPACTION.version)))
+    return result
+
+
+def _events(
+    entries: Sequence[Entry], known: int, compacted: Sequence[_PlacedEvent], keep_secrets: bool, calls: bool
+) -> Iterator[Event]:
+    """Yield the entries after the known ones as events, each compaction of the tool at its place."""
+    waiting = deque(compacted)
+    for number, entry in enumerate(entries[known:], start=known):
+        while waiting and waiting[0].after <= number:
+            yield waiting.popleft().event
+        place: JsonObject = {"id": entry.id, "line": entry.line, "time": entry.time}
+        about: JsonObject = {"source": place, "fingerprint": _fingerprint(entry.message)}
+        yield message_event(entry.message if keep_secrets else mask_message(entry.message), about)
+        if calls and entry.usage and entry.usage.input_tokens:
+            yield _call(entry, entry.usage)
+    yield from (placed.event for placed in waiting)
+
+
+def _call(entry: Entry, usage: Usage) -> Event:
+    cache = {"read": usage.cache_read_tokens, "written": usage.cache_write_tokens}
+    body: JsonObject = {"model": entry.model, "usage": asdict(usage), "cache": {**cache}}
+    return new_event(CALL.name, body, CALL.version)
+
+
+def _print_import(term: Terminal, imported: ImportResult, *, as_json: bool) -> None:
+    if as_json:
+        result = {"session": imported.ctx.session, "new_events": imported.events, "events": imported.head.seq}
+        term.write_json(result)
+        return
+    new = count(imported.events, "new event") if imported.events else "nothing new"
+    ahead = f"; the log has {count(imported.ahead, 'message')} more than this file" if imported.ahead else ""
+    term.say(f"{imported.ctx.session}: {new}, {imported.head.seq:,} in all{ahead}")
+    if times := imported.by_tool:
+        term.say(f"its tool compacted it {count(times, 'time')}: the view is what its model sees now")

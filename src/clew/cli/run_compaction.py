@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import takewhile
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from clew.budget import DEFAULT, Asker, Cache, Compact, CompactionPrice, CompactionRequested, Policy, Stop
-from clew.cli.progress import WatchedModel
 from clew.cli.stored import Log
 from clew.cli.text import count
 from clew.compaction.plan import Digest
@@ -29,6 +28,9 @@ from clew.session.gauge import Gauge, by_region, price_of
 from clew.session.list_call import NEVER_FULL, read_current
 from clew.tokens import UNKNOWN, ModelInfo, TokenCounter, counter_for, model_named
 from clew.transcripts import Transcript
+
+if TYPE_CHECKING:
+    from clew.cli.compact import WatchedModel
 
 BISECTIONS = 3
 """Halvings after which the smallest target that works is known to an eighth: enough for a hint."""

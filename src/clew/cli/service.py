@@ -36,9 +36,8 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
         import uvicorn
 
         from clew.log.store.postgres import PostgresStore
-        from clew.service.app import Service, Tokens
+        from clew.service.app import Metrics, Service, Tokens, otel_meter
         from clew.service.jobs import Jobs
-        from clew.service.metrics import Metrics, otel_meter
         from clew.service.sessions import SessionCache
     except (ImportError, MissingExtra) as cause:
         raise MissingExtra("clew[service]") from cause

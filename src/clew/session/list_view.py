@@ -11,15 +11,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from clew.budget import FRESH, Region, State, region_of
 from clew.compaction.plan import Digest
 from clew.message import Item, Message, Role
 from clew.providers.frameworks import Codec
 from clew.providers.marked_entries import marks_in, place_marks, without_marks
-from clew.session.list_record import ListRecord
 from clew.tokens import Family, TokenCounter
+
+if TYPE_CHECKING:
+    from clew.session.conversation import ListRecord
 
 SYSTEM_FIELD = -1
 """The slot of the system prompt in a field of the request body: it is not sent in the list..."""

@@ -23,8 +23,7 @@ from clew.providers.shapes import plain
 from clew.rules.codec import from_json, to_json
 from clew.rules.pins import Pins
 from clew.rules.rule import Pin
-from clew.session.conversation import ConversationState
-from clew.session.list_record import ListRecord
+from clew.session.conversation import ConversationState, ListRecord
 from clew.session.list_view import SYSTEM_FIELD, ListView, OwnEntry
 from clew.session.message_range import check_focus
 from clew.tokens import TokenCounter
