@@ -48,8 +48,8 @@ DOWN_TO = 0.30
 """The share of the usable window that a compaction leaves by default.
 
 With prompt caching every compaction writes the remaining view to the cache again, so a lower target costs
-less: on 94 real session shapes (``bench/band.py``) 60 % costs 1.5 times as much as 30 %, and 20 % saves 5 %
-more than 30 %.
+less: on 94 real session shapes (``bench/results/band.md``) 60 % costs 1.5 times as much as 30 %, and 20 %
+saves 5 % more than 30 %.
 """
 
 

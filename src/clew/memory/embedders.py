@@ -1,9 +1,9 @@
 """Embedders: the one shipped with clew, a local sentence encoder, an OpenAI-compatible endpoint; vectors.
 
 The shipped one has one fixed vector per word piece and averages them; no model runs. Its table
-(``static.npz``) was made by ``bench/retrieval_table.py``: vectors of word pieces, fitted so that their mean
-approximates the sentence encoder all-MiniLM-L6-v2 (Apache-2.0) on the definitions and examples in
-WordNet 3.0 (WordNet licence), reduced by PCA to one byte per dimension.
+(``static.npz``) has vectors of word pieces, fitted so that their mean approximates the sentence encoder
+all-MiniLM-L6-v2 (Apache-2.0) on the definitions and examples in WordNet 3.0 (WordNet licence), reduced by PCA
+to one byte per dimension.
 """
 
 from __future__ import annotations

@@ -287,7 +287,8 @@ def estimate(text: str) -> Tally:
     if not text:
         return EMPTY_TALLY
     reading = _ASCII if text.isascii() else _ANY
-    padded = _pad(text)
+    # With a leading space, so that the first word is counted like the others.
+    padded = b" " + text.encode("utf-8", "surrogatepass")
     counts: list[int] = []
     for view, patterns in reading.views:
         counts += map(padded.translate(view).count, patterns)
@@ -295,14 +296,3 @@ def estimate(text: str) -> Tally:
     return Tally(
         **{kind: sum(map(mul, map(counts.__getitem__, at), weights)) for kind, at, weights in reading.kinds}
     )
-
-
-def occurrences(text: str, features: Iterable[Feature]) -> list[int]:
-    """Return the number of occurrences of each feature's pattern."""
-    padded = _pad(text)
-    return [padded.translate(feature.view).count(feature.pattern) for feature in features]
-
-
-def _pad(text: str) -> bytes:
-    """Return a text as bytes with a leading space, so that its first word is counted like the others."""
-    return b" " + text.encode("utf-8", "surrogatepass")
