@@ -8,10 +8,11 @@ from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.propose.summary import Limits, write
 from clew.message import words
 from clew.providers.model import run
-from clew.testing import good_summariser, shown_messages
+from clew.testing import shown_messages
 from tests.compaction_summary.scene import COUNTER, outline
 from tests.compaction_verify.test_real_sessions import longest_session
 from tests.conftest import real_data
+from tests.summarisers import good_summariser
 
 SETS = (
     "claude-code-entire-cli",

@@ -19,16 +19,7 @@ from clew.errors import ContextTooLong, ModelBusy, ModelFailed, ModelRefused, Mo
 from clew.message import Item, Message, Role, Trust, text_message
 from clew.providers.model import Ask, Reply, Steps, Stop, run, run_async
 from clew.providers.scripted import Line
-from clew.testing import (
-    BAD_SUMMARISERS,
-    GOOD_SUMMARISERS,
-    AsyncScriptedModel,
-    ScriptedModel,
-    bad_summariser,
-    extractive,
-    good_summariser,
-    shown_messages,
-)
+from clew.testing import AsyncScriptedModel, ScriptedModel, extractive, shown_messages
 from tests.compaction_summary.scene import (
     COUNTER,
     DIGEST_ITEM,
@@ -40,6 +31,7 @@ from tests.compaction_summary.scene import (
     outline,
 )
 from tests.conftest import tries
+from tests.summarisers import BAD_SUMMARISERS, GOOD_SUMMARISERS, bad_summariser, good_summariser
 
 SOME = Limits(calls=12)
 ALL = [item.id for item in SPAN]

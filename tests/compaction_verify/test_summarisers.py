@@ -13,8 +13,8 @@ from clew.compaction.verify import Report, repair, verify
 from clew.compaction.verify.context import VerificationContext
 from clew.message import Cite, Item, Message, words
 from clew.providers.model import Ask, Reply
-from clew.testing.summarisers import BAD_SUMMARISERS, GOOD_SUMMARISERS
 from tests.compaction_verify.scene import COVERED, EVIDENCE, FAILING, MESSAGES, VIEW, digest, plan_of
+from tests.summarisers import BAD_SUMMARISERS, GOOD_SUMMARISERS
 
 OPEN = Claim("", ClaimKind.OPEN, FAILING.text, (FAILING.source,), MESSAGES[7].parts[0].trust)
 CLAIMING = (

@@ -23,8 +23,8 @@ from clew.log.store import SqliteStore
 from clew.log.store.audit import audit
 from clew.message import Role, text_message
 from clew.session import Session
-from clew.testing import BAD_SUMMARISERS, bad_summariser, good_summariser
 from tests.hard.life import RULE, exchange
+from tests.summarisers import BAD_SUMMARISERS, bad_summariser, good_summariser
 
 SESSIONS = int(os.environ.get("CLEW_SOAK_SESSIONS", "10"))
 SECONDS = float(os.environ.get("CLEW_SOAK_SECONDS", "5"))

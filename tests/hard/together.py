@@ -18,8 +18,8 @@ from clew.memory.notes import Draft, Notebook, NoteScope
 from clew.message import Role, text_message
 from clew.providers.model import Reply
 from clew.session import Session
-from clew.testing import good_summariser
 from tests.hard.life import exchange
+from tests.summarisers import good_summariser
 
 
 def append(session: Session, worker: str, times: int) -> object:

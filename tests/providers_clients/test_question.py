@@ -13,7 +13,7 @@ from clew.errors import InputError
 from clew.message import Message, Native, Role, Text, ToolCall, ToolResult, pair, text_message
 from clew.providers import WIRES, Body
 from clew.providers.anthropic.client import AnthropicMessages
-from clew.providers.clients import openai_model
+from clew.providers.clients import open_model
 from clew.providers.model import Ask
 from clew.providers.openai_chat.client import OpenaiChat
 from clew.providers.openai_responses.client import OpenaiResponses
@@ -154,7 +154,7 @@ def test_an_azure_client_asks_its_own_address():
         ScriptedServer("ok") as server,
         openai.AzureOpenAI(azure_endpoint=server.url, api_key=KEY, api_version="2025-01-01") as client,
     ):
-        assert openai_model("gpt-4o", client, api="openai-chat").ask(Ask(instruction="go")).text == "ok"
+        assert open_model("openai-chat/gpt-4o", client=client).ask(Ask(instruction="go")).text == "ok"
     assert server.requests[0].path == "/openai/deployments/gpt-4o/chat/completions"
 
 

@@ -13,10 +13,10 @@ from clew.errors import InputError
 from clew.log.store import MemoryStore
 from clew.message import Message, Origin, Role, Text, Trust, text_message
 from clew.session import Session
-from clew.testing import good_summariser
 from tests.conftest import tries
 from tests.session.talk import RULE, talk
 from tests.session.test_session import Awaited
+from tests.summarisers import good_summariser
 
 
 def user(text):

@@ -17,9 +17,10 @@ from clew.log.store import MemoryStore
 from clew.message import Cite, Item, Role, Trust, text_message
 from clew.providers.model import Reply, Stop
 from clew.session import Session
-from clew.testing import BAD_SUMMARISERS, GOOD_SUMMARISERS, ScriptedModel, bad_summariser, good_summariser
+from clew.testing import ScriptedModel
 from clew.testing.summarisers import SummaryClaim, claims_text, quotes, shown_messages
 from tests.session.talk import RULE, talk
+from tests.summarisers import BAD_SUMMARISERS, GOOD_SUMMARISERS, bad_summariser, good_summariser
 
 _FORBIDS = re.compile(r"never modify files under (\S+?/)", re.I)
 

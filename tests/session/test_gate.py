@@ -13,7 +13,7 @@ from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Request, Session
 from clew.session.fit import _log
-from clew.testing import good_summariser
+from tests.summarisers import good_summariser
 
 SAME = "\n".join(f"{n}: the same listing of the same folder" for n in range(120))
 

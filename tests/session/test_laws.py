@@ -12,10 +12,10 @@ from clew.log.store import MemoryStore
 from clew.message import Item, Role, Trust, text_message
 from clew.providers import CheckScope
 from clew.session import Session
-from clew.testing import BAD_SUMMARISERS, bad_summariser
 from tests.conftest import tries
 from tests.session.sessions import RULES, sessions
 from tests.session.talk import RULE, talk
+from tests.summarisers import BAD_SUMMARISERS, bad_summariser
 
 targets = st.integers(150, 6_000)
 summarisers = st.none() | st.sampled_from(sorted(BAD_SUMMARISERS)).map(bad_summariser)

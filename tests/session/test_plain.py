@@ -10,8 +10,8 @@ from clew.compaction.plan.render import parse_digest
 from clew.errors import BudgetExceeded, InputError
 from clew.message import Role, text_message
 from clew.providers import CheckScope, convert, wire_named
-from clew.testing import good_summariser
 from tests.session.talk import RULE, talk
+from tests.summarisers import good_summariser
 
 
 def wire_list(name, fillers=40):

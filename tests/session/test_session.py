@@ -14,8 +14,9 @@ from clew.memory.notes import Draft
 from clew.message import Item, Message, Native, Origin, Role, Text, ToolCall, ToolResult, Trust, text_message
 from clew.session import Request, Session
 from clew.session.history import changed_tools
-from clew.testing import ScriptedModel, bad_summariser, good_summariser
+from clew.testing import ScriptedModel
 from tests.session.talk import RULE, answer, call, talk
+from tests.summarisers import bad_summariser, good_summariser
 from tests.transcripts.telling import SUMMARIES
 
 

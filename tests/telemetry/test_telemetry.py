@@ -15,7 +15,7 @@ from clew.log.store import MemoryStore
 from clew.message import JsonObject, Message, Role, Text, ToolCall, ToolResult, text_message
 from clew.providers.scripted import ScriptedModel
 from clew.session import Session
-from clew.testing.summarisers import GOOD_SUMMARISERS
+from tests.summarisers import GOOD_SUMMARISERS
 
 USAGE: JsonObject = {
     "input_tokens": 900,

@@ -83,17 +83,23 @@ class ModelName:
 
 
 def open_model(
-    name: str, *, key: str | None = None, window_tokens: int | None = None, patience: Patience = PATIENCE
+    name: str,
+    *,
+    key: str | None = None,
+    client: anthropic.Anthropic | openai.OpenAI | None = None,
+    window_tokens: int | None = None,
+    patience: Patience = PATIENCE,
 ) -> Model:
     """Return the model with this name. Nothing is sent until it is asked.
 
-    The model ``scripted`` needs no network: it answers with quotes of the messages it is shown.
+    The model ``scripted`` needs no network: it answers with quotes of the messages it is shown. A client of
+    the vendor's SDK is used with its key, base URL, headers and cloud; ``patience`` sets timeout and retries.
     """
     if name == "scripted":
         return _quoting_model()
     model_name = ModelName.parse(name)
-    client = _sdk(model_name.api).client(model_name.key(key), model_name.base_url)
-    return _remote(model_name.api, model_name.model, client, window_tokens, patience)
+    line = client or _sdk(model_name.api).client(model_name.key(key), model_name.base_url)
+    return _remote(model_name.api, model_name.model, line, window_tokens, patience)
 
 
 def open_async_model(
@@ -116,34 +122,7 @@ def _quoting_model() -> ScriptedModel:
     return ScriptedModel.always(import_module("clew.testing").extractive)
 
 
-# With an SDK client ------------------------------------------------------------------------------------
-
-
-def anthropic_model(
-    model: str,
-    client: anthropic.Anthropic | None = None,
-    *,
-    window_tokens: int | None = None,
-    patience: Patience = PATIENCE,
-) -> RemoteModel:
-    """Return a model that uses this SDK client, with the client's key, base URL, headers and cloud.
-
-    Without a client the SDK makes one from the environment. ``patience`` sets timeout and retries; the
-    client's own settings for them are not used.
-    """
-    return _remote("anthropic", model, client or _sdk("anthropic").client(), window_tokens, patience)
-
-
-def openai_model(
-    model: str,
-    client: openai.OpenAI | None = None,
-    *,
-    api: Literal["openai", "openai-chat"] = "openai",
-    window_tokens: int | None = None,
-    patience: Patience = PATIENCE,
-) -> RemoteModel:
-    """Like ``anthropic_model``, for OpenAI's models and compatible servers."""
-    return _remote(api, model, client or _sdk(api).client(), window_tokens, patience)
+# Through an SDK -----------------------------------------------------------------------------------------
 
 
 def _remote(
