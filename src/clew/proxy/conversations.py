@@ -8,7 +8,7 @@ entries it had and a hash over them (without cache marks), and compares the next
   and the messages that the client repeats next to it; the digest names the session
 - anything else is another conversation (``Diverged``), and gets a session of its own.
 
-::
+``follow.py`` calls this for growing conversations, ``digests.py`` before it compacts one::
 
     client_list = ClientList.of(request)
     with conversations.locked(client_list) as conversation:
@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from clew.budget import DEFAULT
@@ -69,7 +69,7 @@ class ClientList:
         return cls(request, tuple(map(entry_hash, request.entries)))
 
     @property
-    def session(self) -> str:
+    def session_name(self) -> str:
         """Return the name of its session: the one of clew's digest in it, or by the client's id."""
         if self.request.earlier:
             return self.request.earlier.session
@@ -77,10 +77,13 @@ class ClientList:
         digest = blake2b(identity.encode("utf-8", "replace"), digest_size=NAME_BYTES)
         return f"{SESSION_PREFIX}{digest.hexdigest()}"
 
-    @property
-    def own_session(self) -> str:
-        """Return the name of a session for this list alone."""
-        return f"{self.session}-{chain(self.hashes)[:6]}"
+
+class LoggedPart(NamedTuple):
+    """The part of a client's list that the log holds."""
+
+    entries: int
+    list_hash: str
+    """Over the hashes of these entries."""
 
 
 class Conversation:
@@ -90,24 +93,22 @@ class Conversation:
         self.session = Session.open(name, store, workspace=WORKSPACE, model=model)
         self.session.gauge = replace(self.session.gauge, policy=_POLICY)
 
-    def log(
-        self, client_list: ClientList, upto: int | None = None, *more: Message, compacted: bool = False
-    ) -> int:
-        """Append the new messages of the list's first ``upto`` entries and ``more``; return how many.
+    def log(self, client_list: ClientList, upto: int | None = None, marker: Message | None = None) -> int:
+        """Append the new messages of a list, or of its first ``upto`` entries; return how many.
 
-        Raises ``Diverged`` if the log holds another conversation. ``compacted`` notes that the client will
-        replace its list by a digest.
+        With a ``marker``, which is appended too, the client will replace the list by a digest. Raises
+        ``Diverged`` if the log holds another conversation.
         """
         upto = len(client_list.hashes) if upto is None else upto
         is_first = self._logged is None
         new_entries = self._new_entries(client_list, upto)
         request, wire = client_list.request, wire_named(client_list.request.wire)
         parsed = ParsedInput.of({**request.body, wire.list_key: request.entries}, wire)
-        system = parsed.system() if is_first else ()
-        new_messages = [message for n in new_entries for message in parsed.codec.read(parsed.entries[n], n)]
-        messages = [*map(without_natives, (*system, *new_messages)), *more]
-        about: JsonObject = {LOGGED_KEY: {"count": upto, "chain": chain(client_list.hashes[:upto])}}
-        if compacted:
+        messages = list(parsed.system() if is_first else ())
+        messages += [message for n in new_entries for message in parsed.codec.read(parsed.entries[n], n)]
+        messages = [*map(without_natives, messages), *([marker] if marker else [])]
+        about: JsonObject = {LOGGED_KEY: {"count": upto, "chain": list_hash(client_list.hashes[:upto])}}
+        if marker:
             replaced = (*self._replaced_hashes, *client_list.hashes)
             about[KNOWN_KEY] = {"entries": list[Json](replaced[-KNOWN:])}
         if messages:
@@ -127,9 +128,8 @@ class Conversation:
         logged = self._logged
         if logged is None:
             return range(upto)
-        count = logged.get("count")
-        if isinstance(count, int) and logged.get("chain") == chain(client_list.hashes[:count]):
-            return range(count, upto)
+        if logged.list_hash == list_hash(client_list.hashes[: logged.entries]):
+            return range(logged.entries, upto)
         earlier, compactions = client_list.request.earlier, self.session.trace()
         if earlier and (not compactions or compactions[-1].name == earlier.digest):
             entries = client_list.request.entries[:upto]
@@ -137,18 +137,20 @@ class Conversation:
         raise Diverged
 
     @property
-    def _logged(self) -> JsonObject | None:
-        """How many entries of the client's list the log holds, and their hash; None if it holds none."""
-        logged = self.session.about.get(LOGGED_KEY)
-        return logged if isinstance(logged, dict) else None
+    def _logged(self) -> LoggedPart | None:
+        """Return the part of the client's list that the log holds; None if it holds none."""
+        match self.session.about.get(LOGGED_KEY):
+            case {"count": int(count), "chain": str(hash_)}:
+                return LoggedPart(count, hash_)
+        return None
 
     @property
     def _replaced_hashes(self) -> tuple[str, ...]:
-        """The hashes of the entries that the client has replaced by digests."""
-        about = self.session.about.get(KNOWN_KEY)
-        entries = about.get("entries") if isinstance(about, dict) else None
-        hashes = entries if isinstance(entries, list) else ()
-        return tuple(item for item in hashes if isinstance(item, str))
+        """Return the hashes of the entries that the client has replaced by digests."""
+        match self.session.about.get(KNOWN_KEY):
+            case {"entries": list(hashes)}:
+                return tuple(item for item in hashes if isinstance(item, str))
+        return ()
 
 
 def _new_after_digest(entries: Sequence[Any], hashes: Sequence[str], replaced: Collection[str]) -> list[int]:
@@ -164,34 +166,40 @@ def _new_after_digest(entries: Sequence[Any], hashes: Sequence[str], replaced: C
     return [n for n in range(first_new, len(entries)) if not is_earlier_digest(entries[n])]
 
 
+class _OpenConversation(NamedTuple):
+    """A conversation that is kept open."""
+
+    session_name: str
+    """Where its client's lists lead to: several conversations have the same if their lists diverged."""
+    conversation: Conversation
+
+
 class Conversations:
     """The sessions of one log; safe to use from several threads."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._guard = threading.Lock()
+        """Held while one of the following is changed."""
         self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
-        """Locks in use."""
+        """Locks in use, each for all sessions of a client's id."""
         self._store: SqliteStore | None = None
-        self._open: OrderedDict[str, tuple[str, Conversation]] = OrderedDict()
-        """By session: the name its client's lists lead to (``ClientList.session``), and the conversation.
-
-        Several sessions have the same such name if the client's lists diverged; the last used is at the end.
-        """
+        self._open: OrderedDict[str, _OpenConversation] = OrderedDict()
+        """By the name of the session in the log; the last used is at the end."""
 
     @contextmanager
     def locked(self, client_list: ClientList) -> Iterator[Conversation]:
-        """Return the conversation of a list; no other thread uses it meanwhile."""
-        name = client_list.session
+        """Yield the conversation of a list; no other thread uses it meanwhile."""
+        name = client_list.session_name
         with self._guard:
-            base = name[: len(SESSION_PREFIX) + 2 * NAME_BYTES]  # one lock for all sessions of a client's id
+            base = name[: len(SESSION_PREFIX) + 2 * NAME_BYTES]
             lock = self._locks.setdefault(base, threading.RLock())
         with lock:
-            yield self._continued(name, client_list) or self._open_conversation(name, name, client_list)
+            yield self._opened(client_list, self._continued_session(client_list) or name)
 
     def separate(self, client_list: ClientList) -> Conversation:
         """Return a session of its own for a list that does not continue the logged conversation."""
-        return self._open_conversation(client_list.session, client_list.own_session, client_list)
+        return self._opened(client_list, f"{client_list.session_name}-{list_hash(client_list.hashes)[:6]}")
 
     def close(self) -> None:
         """Close the log."""
@@ -201,28 +209,30 @@ class Conversations:
                 self._store.close()
                 self._store = None
 
-    def _continued(self, name: str, client_list: ClientList) -> Conversation | None:
-        """Return the client's open conversation that a list continues: clients may alternate between some."""
+    def _continued_session(self, client_list: ClientList) -> str | None:
+        """Return the session of the client's open conversation that a list continues.
+
+        Clients may alternate between conversations of the same id.
+        """
         with self._guard:
             last_used_first = list(reversed(self._open.items()))
-        for session, (list_name, conversation) in last_used_first:
-            if list_name == name and conversation.continues_with(client_list):
-                return self._open_conversation(name, session, client_list)
-        return None
+        alike = ((name, one) for name, one in last_used_first if one.session_name == client_list.session_name)
+        return next((name for name, one in alike if one.conversation.continues_with(client_list)), None)
 
-    def _open_conversation(self, name: str, session: str, client_list: ClientList) -> Conversation:
+    def _opened(self, client_list: ClientList, session: str) -> Conversation:
         """Return the conversation of a session, opened if needed, and close the one used longest ago."""
         with self._guard:
-            _, conversation = self._open.pop(session, (name, None))
-        if conversation is None:
+            kept = self._open.pop(session, None)
+        if kept is None:
             model = client_list.request.body.get("model")
             model = model if isinstance(model, str) else "unknown"
             conversation = Conversation(session, self._opened_store(), model)
+            kept = _OpenConversation(client_list.session_name, conversation)
         with self._guard:
-            self._open[session] = name, conversation
+            self._open[session] = kept
             while len(self._open) > OPEN_SESSIONS:
                 self._open.popitem(last=False)
-        return conversation
+        return kept.conversation
 
     def _opened_store(self) -> SqliteStore:
         with self._guard:
@@ -240,6 +250,6 @@ def entry_hash(entry: object) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
-def chain(hashes: Iterable[str]) -> str:
+def list_hash(hashes: Iterable[str]) -> str:
     """Return one hash of several."""
     return blake2b("".join(hashes).encode(), digest_size=12).hexdigest()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from clew.errors import ModelError
 from clew.hosts.reminder import WorkState, missing, reminder, tokens
 from clew.hosts.session_state import ledger_state
-from clew.message import Origin, Role, text_message
+from clew.message import Message, Origin, Role, text_message
 from clew.providers.model import Ask, Reply, Steps
 from clew.proxy.conversations import ClientList, Conversation, Conversations, Diverged
 from clew.proxy.requests import CompactionRequest
@@ -60,9 +60,10 @@ class DigestWriter:
 
     def write(self, request: CompactionRequest) -> WrittenDigest:
         """Log what is new of a conversation, compact it, and return the digest."""
-        given = ClientList.of(request)
-        with self.conversations.locked(given) as conversation:
-            session = self._log_new_messages(given, conversation)
+        client_list = ClientList.of(request)
+        marker = text_message(Role.USER, MARKER, Origin.INJECTED)
+        with self.conversations.locked(client_list) as conversation:
+            session = self._log(client_list, conversation, marker)
             before = session.tokens
             limit = request.body.get("max_tokens") or request.body.get("max_output_tokens")
             target = self.target_tokens
@@ -73,9 +74,9 @@ class DigestWriter:
 
     def ask_about_rules(self, request: CompactionRequest) -> RulesAsked | None:
         """Log what is new, and return what to ask the client's model about rules; None if nothing is new."""
-        given, model = ClientList.of(request), str(request.body.get("model"))
-        with self.conversations.locked(given) as conversation:
-            session = self._log_new_messages(given, conversation, compacted=False)
+        client_list, model = ClientList.of(request), str(request.body.get("model"))
+        with self.conversations.locked(client_list) as conversation:
+            session = self._log(client_list, conversation)
             steps = session.judging_rules(model, model_named(model).window_tokens)
             ask = next(steps, None)
         return RulesAsked(request, steps, ask) if ask else None
@@ -92,15 +93,15 @@ class DigestWriter:
                 return str(end.value)
         raise AssertionError("a second question about rules")
 
-    def _log_new_messages(
-        self, given: ClientList, conversation: Conversation, *, compacted: bool = True
+    def _log(
+        self, client_list: ClientList, conversation: Conversation, marker: Message | None = None
     ) -> Session:
-        more = (text_message(Role.USER, MARKER, Origin.INJECTED),) if compacted else ()
+        """Log what is new of a list; return its session, one of its own if the list has diverged."""
         try:
-            conversation.log(given, None, *more, compacted=compacted)
+            conversation.log(client_list, marker=marker)
         except Diverged:
-            conversation = self.conversations.separate(given)
-            conversation.log(given, None, *more, compacted=compacted)
+            conversation = self.conversations.separate(client_list)
+            conversation.log(client_list, marker=marker)
         return conversation.session
 
 

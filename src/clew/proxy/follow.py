@@ -104,8 +104,8 @@ class Follower:
         request = conversation_in(http, json.loads(raw), wire)
         if request is None or len(request.entries) < 2:
             return
-        given = ClientList.of(request)
-        with self.conversations.locked(given) as conversation:
+        client_list = ClientList.of(request)
+        with self.conversations.locked(client_list) as conversation:
             # not the last entry: clients append reminders to it that later requests do not repeat
-            logged = conversation.log(given, len(given.hashes) - 1)
+            logged = conversation.log(client_list, len(client_list.hashes) - 1)
         self.stats.count("followed", logged)
