@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from clew.cli.convert import report_losses
 from clew.cli.inputs import Input
-from clew.cli.run_compaction import CompactReport, CompactRequest, compact_listed, compact_stored, no_digest
+from clew.cli.run_compaction import CompactReport, CompactRequest, compact_listed, compact_stored
 from clew.cli.stored import open_log_or_input, own_log
 from clew.cli.terminal import Terminal, print_wrapped, private_file, refuse_existing
 from clew.cli.text import count, one_line, printable
@@ -78,9 +78,9 @@ def _write(args: argparse.Namespace, term: Terminal, report: CompactReport) -> N
     if report.part and (args.digest or args.json or args.to or args.output):
         term.note(f"note: compacted {report.part}")
     if args.digest:
-        if report.digest:
-            from clew.cli.report import digest_text  # imports rich
+        from clew.cli.report import digest_text, no_digest  # imports rich
 
+        if report.digest:
             _write_output(digest_text(report.digest), args.output, term)
         else:
             term.note(f"note: {no_digest(report)}")

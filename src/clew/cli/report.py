@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rich.text import Text as Styled
 
 from clew.cli.anatomy import PartKind
-from clew.cli.run_compaction import CompactReport, no_digest
+from clew.cli.run_compaction import CompactReport
 from clew.cli.text import count, fit_name, one_line, printable, typed
 from clew.compaction.plan import ClaimKind, Condense, Digest, Drop, Freed, Operation, Shrink
 from clew.compaction.plan.digest import spans
@@ -32,6 +32,13 @@ _SOURCE = re.compile(r"\[[^\]\s]+(?:, [a-z-]+)?\]")
 def digest_text(digest: Digest) -> str:
     """Return the text of a digest, safe to print, with Windows line ends removed."""
     return printable(_CARRIAGE_RETURN.sub("", render_digest(digest)))
+
+
+def no_digest(report: CompactReport) -> str:
+    """Return why there is no digest."""
+    if report.outcome is None:
+        return "no digest: nothing was compacted"
+    return "no digest: all messages fit, the older ones with their tool output shortened"
 
 
 def digest_lines(digest: Digest, width: int) -> Iterator[Styled]:

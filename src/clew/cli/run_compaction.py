@@ -6,11 +6,11 @@ nothing is written. Both return a ``CompactReport``, which ``report.py`` prints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import takewhile
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from clew.budget import DEFAULT, Asker, Cache, Compact, CompactionPrice, CompactionRequested, Policy, Stop
 from clew.cli.stored import Log
@@ -36,10 +36,8 @@ BISECTIONS = 3
 """Halvings after which the smallest target that works is known to an eighth: enough for a hint."""
 CORRECTIONS = 3
 """Trials to fit the format in which a list is sent; the second nearly always does."""
-DEFAULT_WIRE = "anthropic"
 Result = TypeVar("Result")
-Trial: TypeAlias = Callable[[int], Sequence[Item]]
-"""Compacts to a target without a model, to find out whether it fits."""
+Result_co = TypeVar("Result_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,13 +119,6 @@ class CompactReport:
         return convert([item.message for item in self.after], self.wire)
 
 
-def no_digest(report: CompactReport) -> str:
-    """Return why there is no digest."""
-    if report.outcome is None:
-        return "no digest: nothing was compacted"
-    return "no digest: all messages fit, the older ones with their tool output shortened"
-
-
 # A session in a log ----------------------------------------------------------------------------------
 
 
@@ -149,38 +140,22 @@ def compact_stored(log: Log, options: CompactRequest) -> CompactReport:
     if options.whole and _follows_tool(log):
         advice = "`clew compact FILE --whole` takes all of a file"
         raise InputError("the log continues from what its tool left", advice)
-    part = _stored_part(log, session)
-    wire = wire_named(options.wire or _own_wire(log.name.partition(":")[0]))
-    return _compact_session(session, log.name, options, wire, part, undoable=log.own)
+    wire = _wire(options, log.name.partition(":")[0])
+    report = _compact_session(session, options, wire, _stored_part(log, session))
+    return replace(report, undoable=log.own and report.compaction_name is not None)
 
 
-def _compact_session(
-    session: Session, name: str, options: CompactRequest, wire: Wire, part: str, *, undoable: bool
-) -> CompactReport:
-    """Compact a session of the log (or only preview it) and return what is printed about it."""
-    before = tuple(session.view())
-
-    def trial(target: int) -> Sequence[Item]:
-        preview = session.preview(target_tokens=target, focus=options.focus)
-        return apply(preview.plan, before) if preview else before
-
-    target, reason = options.target_tokens, None
-    if target is None and options.messages is None:
-        target, reason = _default_target(before, session.counter, session.gauge, options)
-    elif target is not None:
-        reason = f"down to {target:,} tokens, as asked"
-        target = _target_as_sent(target, trial, wire, session.counter)
-    asked = target is not None or options.messages is not None
-    outcome = _compact_or_unchanged(
-        options, lambda: _stored_outcome(session, target, options, reason) if asked else None, trial
-    )
-    after = apply(outcome.plan, before) if outcome and options.dry_run else session.view()
+def _compact_session(session: Session, options: CompactRequest, wire: Wire, part: str) -> CompactReport:
+    """Compact a session, or only preview it, and return what is printed about it."""
+    work = _SessionCompaction(session, options)
+    outcome = _compact(work, options, wire)
+    after = apply(outcome.plan, work.before) if outcome and options.dry_run else session.view()
     digests = [compaction.digest for compaction in session.trace() if compaction.digest]
     digests += outcome.plan.digests if outcome else ()
     shown = {item.id for item in after}  # an undone digest stays on record
     return CompactReport(
-        name=name,
-        before=before,
+        name=session.name,
+        before=work.before,
         after=tuple(after),
         ledger=session.ledger,
         counter=session.counter,
@@ -189,12 +164,32 @@ def _compact_session(
         outcome=outcome,
         digest=next((digest for digest in reversed(digests) if digest.id in shown), None),
         dry_run=options.dry_run,
-        undoable=undoable and outcome is not None and not options.dry_run,
         compaction_name=session.trace()[-1].name if outcome and not options.dry_run else None,
         model=session.gauge.model,
         with_model=options.summariser is not None,
         part=part,
     )
+
+
+class _SessionCompaction:
+    """The compaction of a session, to try out and to run."""
+
+    def __init__(self, session: Session, options: CompactRequest) -> None:
+        self._session, self._options = session, options
+        self.before = tuple(session.view())
+        self.counter, self.gauge = session.counter, session.gauge
+
+    def trial(self, target: int) -> Sequence[Item]:
+        preview = self._session.preview(target_tokens=target, focus=self._options.focus)
+        return apply(preview.plan, self.before) if preview else self.before
+
+    def run(self, target: int | None, reason: str | None) -> DecidedCompaction | None:
+        """Compact, or preview; ``reason`` is what a person asked for, the target what that needs."""
+        focus, messages = self._options.focus, self._options.messages
+        if self._options.dry_run:
+            outcome = self._session.preview(target_tokens=target, focus=focus, messages=messages)
+            return outcome if outcome and outcome.plan.operations else None
+        return self._session.compact(target_tokens=target, focus=focus, messages=messages, reason=reason)
 
 
 def _stored_part(log: Log, session: Session) -> str:
@@ -210,18 +205,6 @@ def _stored_part(log: Log, session: Session) -> str:
 def _follows_tool(log: Log) -> bool:
     """Return True if the view of an imported session begins with what its tool left."""
     return any(True for _ in log.store.read(log.ctx, kinds=[RESUME.name]))
-
-
-def _stored_outcome(
-    session: Session, target: int | None, options: CompactRequest, reason: str | None
-) -> DecidedCompaction | None:
-    """Compact a session, or preview it; ``reason`` is what a person asked for, the target what that needs."""
-    if options.dry_run:
-        outcome = session.preview(target_tokens=target, focus=options.focus, messages=options.messages)
-        return outcome if outcome and outcome.plan.operations else None
-    return session.compact(
-        target_tokens=target, focus=options.focus, messages=options.messages, reason=reason
-    )
 
 
 # A list that is only read ----------------------------------------------------------------------------
@@ -249,74 +232,73 @@ def _parts(transcript: Transcript, current: bool) -> tuple[list[Item], range]:
 
 def compact_listed(name: str, transcript: Transcript, options: CompactRequest) -> CompactReport:
     """Compact the list in a file; nothing is written."""
-    model = transcript.model or "unknown"
-    model_info, counter = model_named(model), counter_for(model)
     compacted = len(transcript.boundaries)
     # A range is given in the numbers of the whole conversation, as `clew show` and `clew expand` print them.
     is_current = compacted > 0 and not options.whole and options.messages is None
     items, hidden = _parts(transcript, is_current)
-    wire = wire_named(options.wire or _own_wire(transcript.format))
-    part = _listed_part(transcript, counter, is_current) if compacted else ""
+    model = transcript.model or "unknown"
+    wire = _wire(options, transcript.format)
+    part = _listed_part(transcript, counter_for(model), is_current) if compacted else ""
     if options.messages is not None:
         session = Session.open(
             name, MemoryStore(), model=model, policy=options.policy, summariser=options.summariser
         )
         session.add(*(item.message for item in items))
-        return _compact_session(session, name, options, wire, part, undoable=False)
-    base = read_current(items, hidden, model)
-    result = _compact_list(items, base, model, wire, options) or base
+        return _compact_session(session, options, wire, part)
+    work = _ListCompaction(items, read_current(items, hidden, model), model, options)
+    result = _compact(work, options, wire) or work.base
     outcome = None
     if result.plan and result.report:
         outcome = DecidedCompaction(result.plan, result.report, result.attempts, result.usage, result.calls)
     return CompactReport(
         name=name,
-        before=base.items,
+        before=work.before,
         after=result.items,
-        ledger=base.ledger,
-        counter=counter,
-        window=options.window or model_info.window_tokens,
+        ledger=work.base.ledger,
+        counter=work.counter,
+        window=options.window or work.gauge.model.window_tokens,
         wire=wire,
         outcome=outcome,
         digest=result.digest,
         dry_run=options.dry_run,
-        model=model_info,
+        model=work.gauge.model,
         with_model=options.summariser is not None,
         part=part,
         is_current=is_current,
     )
 
 
-def _compact_list(
-    items: Sequence[Item], base: CompactResult, model: str, wire: Wire, options: CompactRequest
-) -> CompactResult | None:
-    """Compact the messages of a list that was read as ``base``; None if they stay as they are."""
-    messages = [item.message for item in items]
+class _ListCompaction:
+    """The compaction of messages that were read as ``base``, to try out and to run."""
 
-    @cache  # the last trial is often the final result
-    def compacted(target: int, summariser: WatchedModel | None) -> CompactResult:
-        return compact(
-            messages,
-            previous=base,
-            summariser=summariser,
-            target_tokens=target,
-            model=model,
-            focus=options.focus,
-            policy=options.policy,
-        )
+    def __init__(
+        self, items: Sequence[Item], base: CompactResult, model: str, options: CompactRequest
+    ) -> None:
+        self.base, self.before = base, base.items
+        self.counter = counter_for(model)
+        self.gauge = Gauge(model_named(model), options.policy, options.window)
+        self._summariser = None if options.dry_run else options.summariser
+        messages = [item.message for item in items]
 
-    def trial(target: int) -> Sequence[Item]:
-        return compacted(target, None).items
+        @cache  # the last trial is often the final result
+        def compacted(target: int, summariser: WatchedModel | None) -> CompactResult:
+            return compact(
+                messages,
+                previous=base,
+                summariser=summariser,
+                target_tokens=target,
+                model=model,
+                focus=options.focus,
+                policy=options.policy,
+            )
 
-    target, counter = options.target_tokens, counter_for(model)
-    if target is None:
-        gauge = Gauge(model_named(model), options.policy, options.window)
-        target, _ = _default_target(base.items, counter, gauge, options)
-    else:
-        target = _target_as_sent(target, trial, wire, counter)
-    summariser = None if options.dry_run else options.summariser
-    return _compact_or_unchanged(
-        options, lambda: None if target is None else compacted(target, summariser), trial
-    )
+        self._compacted = compacted
+
+    def trial(self, target: int) -> Sequence[Item]:
+        return self._compacted(target, None).items
+
+    def run(self, target: int | None, _reason: str | None) -> CompactResult | None:
+        return None if target is None else self._compacted(target, self._summariser)
 
 
 def _listed_part(transcript: Transcript, counter: TokenCounter, is_current: bool) -> str:
@@ -328,64 +310,82 @@ def _listed_part(transcript: Transcript, counter: TokenCounter, is_current: bool
     return f"what its model sees after {times} of its tool: {now:,} of {whole:,} tokens; --whole takes all"
 
 
-def _default_target(
-    items: Sequence[Item], counter: TokenCounter, gauge: Gauge, options: CompactRequest
-) -> tuple[int | None, str]:
-    """Return the default target, what the window requires or half of the list, and why.
-
-    None if it fits already.
-    """
-    sizes = [counter.count(item.message) for item in items]
-    signals = () if options.window else (CompactionRequested(Asker.USER),)
-    verdict = gauge.measure(by_region(items, sizes), signals).verdict
-    if isinstance(verdict, Stop):
-        raise BudgetExceeded(verdict.why)
-    if not isinstance(verdict, Compact):
-        return None, ""
-    return verdict.target_tokens - sum(sizes[: fixed_prefix(items)]), verdict.why
+# Finding a target and compacting to it -----------------------------------------------------------------
 
 
-def _compact_or_unchanged(
-    options: CompactRequest, compaction: Callable[[], Result | None], trial: Trial
-) -> Result | None:
-    """Compact; return None for a list that cannot get smaller, if neither target nor window was given.
+class _Work(Protocol[Result_co]):
+    """A compaction to try out and to run: of a session or of a list."""
+
+    before: tuple[Item, ...]
+    counter: TokenCounter
+    gauge: Gauge
+
+    def trial(self, target: int) -> Sequence[Item]:
+        """Return the view after a compaction without a model, to find out whether it fits."""
+
+    def run(self, target: int | None, reason: str | None) -> Result_co | None:
+        """Compact to a target; None if there is nothing to gain."""
+
+
+def _compact(work: _Work[Result], options: CompactRequest, wire: Wire) -> Result | None:
+    """Compact as the options say; None if the messages stay as they are.
 
     The error for a target that is too small names one that works, which trials find.
     """
+    target, reason = options.target_tokens, None
+    if target is not None:
+        reason = f"down to {target:,} tokens, as asked"
+        target = _target_as_sent(target, work, wire)
+    elif options.messages is None:
+        target, reason = _default_target(work, options)
+        if target is None:
+            return None
     try:
-        return compaction()
+        return work.run(target, reason)
     except BudgetExceeded as refusal:
         if options.target_tokens and not isinstance(refusal, NothingToGain):
-            enough = _smallest_target(options.target_tokens, trial)
+            enough = _smallest_target(options.target_tokens, work)
             raise type(refusal)(refusal.detail, f"give at least about {enough:,}") from refusal
         if options.target_tokens or options.window:
             raise
         return None
 
 
-# Finding a target ----------------------------------------------------------------------------------------
+def _default_target(work: _Work[Result], options: CompactRequest) -> tuple[int | None, str]:
+    """Return the default target, what the window requires or half of the list, and why.
+
+    None if it fits already.
+    """
+    sizes = [work.counter.count(item.message) for item in work.before]
+    signals = () if options.window else (CompactionRequested(Asker.USER),)
+    verdict = work.gauge.measure(by_region(work.before, sizes), signals).verdict
+    if isinstance(verdict, Stop):
+        raise BudgetExceeded(verdict.why)
+    if not isinstance(verdict, Compact):
+        return None, ""
+    return verdict.target_tokens - sum(sizes[: fixed_prefix(work.before)]), verdict.why
 
 
-def _smallest_target(target: int, trial: Trial) -> int:
+def _smallest_target(target: int, work: _Work[Result]) -> int:
     """Return a target near the smallest one that works, by bisection."""
     small, enough = target, target * 2
-    while enough < NEVER_FULL and not _fits(enough, trial):  # a target above the list's size always works
+    while enough < NEVER_FULL and not _fits(enough, work):  # a target above the list's size always works
         small, enough = enough, enough * 2
     for _ in range(BISECTIONS):
         middle = (small + enough) // 2
-        small, enough = (small, middle) if _fits(middle, trial) else (middle, enough)
+        small, enough = (small, middle) if _fits(middle, work) else (middle, enough)
     return enough
 
 
-def _fits(target: int, trial: Trial) -> bool:
+def _fits(target: int, work: _Work[Result]) -> bool:
     try:
-        trial(target)
+        work.trial(target)
     except (BudgetExceeded, CompactionRefused):
         return False
     return True
 
 
-def _target_as_sent(target: int, trial: Trial, wire: Wire, counter: TokenCounter) -> int:
+def _target_as_sent(target: int, work: _Work[Result], wire: Wire) -> int:
     """Return the target at which the list also fits in the format in which it is sent, or the last guess.
 
     A provider format may need more tokens than the view has: a result for a call that lost its own,
@@ -394,17 +394,17 @@ def _target_as_sent(target: int, trial: Trial, wire: Wire, counter: TokenCounter
     aim = target
     for _ in range(CORRECTIONS):
         try:
-            view = trial(aim)
+            view = work.trial(aim)
         except (BudgetExceeded, CompactionRefused):
             return target  # compacting for real reports and records what does not fit
         sent = convert([item.message for item in view[fixed_prefix(view) :]], wire)
-        over = sum(map(counter.count, wire.parse(sent.items))) - target
+        over = sum(map(work.counter.count, wire.parse(sent.items))) - target
         if over <= 0:
             break
         aim -= over
     return aim
 
 
-def _own_wire(form: str) -> str:
-    """Return the provider format that a list is in; Anthropic's for any other."""
-    return form if form in WIRES else DEFAULT_WIRE
+def _wire(options: CompactRequest, own: str) -> Wire:
+    """Return the provider format to write: the one asked for, that of the list, or Anthropic's."""
+    return wire_named(options.wire or (own if own in WIRES else "anthropic"))
