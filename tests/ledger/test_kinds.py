@@ -83,6 +83,7 @@ def test_a_sentence_is_cut_at_its_punctuation():
         ]),
         ('call it "Night Train"', True, [Known(ValueKind.QUOTED, "Night Train")]),
         ('"Night Train" for 30 days', False, []),
+        ('key = "[secret:anthropic-key:38c8]"', True, []),
     ],
 )  # fmt: skip
 def test_values_with_punctuation_have_patterns_of_their_own(text, spoken, found):

@@ -497,3 +497,30 @@ def test_the_instruction_file_that_a_harness_puts_first_stays_whole(tokens):
     assert not wire_named("anthropic").check(body, scope=CheckScope.MESSAGES).refused
     again = clew.compact(messages, target_tokens=tokens // 2, previous=first)
     assert again.messages[0] is messages[0]
+
+
+def test_an_answer_in_a_form_reaches_the_digest_with_its_question():
+    question = "Should the lock be a file, or a row of the table that all workers share?"
+    form = {
+        "type": "tool_use",
+        "id": "ask",
+        "name": "AskUserQuestion",
+        "input": {"questions": [{"question": question}]},
+    }
+    answered = f'User has answered your questions: "{question}"="A file (Recommended)". You can now continue.'
+    messages = [
+        {"role": "user", "content": "Make the importer safe for several workers."},
+        {"role": "assistant", "content": [form]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "ask", "content": answered}]},
+    ]
+    for turn in range(30):
+        call = {"type": "tool_use", "id": f"t{turn}", "name": "read", "input": {"path": f"part_{turn}.py"}}
+        body = "\n".join(f"rate_{turn}_{n} = table[{n}]" for n in range(150))
+        messages.append({"role": "assistant", "content": [call]})
+        messages.append(
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{turn}", "content": body}]}
+        )
+    view = clew.compact(messages, target_tokens=2_000)
+    assert f'A file (Recommended) (asked: "{question}")' in str(view.messages)
+    again = clew.compact([*view.messages, *messages[3:]], target_tokens=2_000)
+    assert f'A file (Recommended) (asked: "{question}")' in str(again.messages)

@@ -44,6 +44,8 @@ FEW_TESTS = 10
 MOST_ENDED = 8
 MOST_DECISIONS, MOST_OF_USER = 20, 60
 """Decisions that a digest may state: the latest, and more of the user's."""
+LONGEST_OPTION = 120
+"""Characters of the option or question that an answer chose from; chosen by hand."""
 LONGEST_WHOLE_GOAL = 1_200
 """Characters of the goal that nearly every view has room for."""
 _COMMIT = re.compile(r"\bgit\b[^|;&\n]{0,60}\bcommit\b")
@@ -299,7 +301,9 @@ def _decision_claims(ledger: Ledger) -> Iterator[Claim]:
             continue
         if decision.chosen and decision.offered:
             asked = "asked" if decision.chosen.endswith("?") else "offered"
-            text = f'{clip(decision.quote)} ({asked}: "{decision.chosen}")'
+            option = beginning(decision.chosen, LONGEST_OPTION)
+            cut = "…" if option != decision.chosen else ""
+            text = f'{clip(decision.quote)} ({asked}: "{option}{cut}")'
             trust = min(decision.trust, Trust.ASSISTANT)
             yield Claim("", ClaimKind.DECISION, text, (decision.source, decision.offered), trust)
         else:

@@ -221,7 +221,8 @@ def _amounts(text: str) -> Iterator[tuple[Known, int]]:
 def _quoted(text: str) -> Iterator[tuple[Known, int]]:
     for match in _QUOTE.finditer(text):
         value = match[1]
-        if not value.isalnum() and value.strip() == value and classify(value) is None:
+        is_mask = value.startswith("[secret:")
+        if not is_mask and not value.isalnum() and value.strip() == value and classify(value) is None:
             yield Known(ValueKind.QUOTED, value), match.start(1)
 
 

@@ -218,7 +218,9 @@ class VerificationContext:
 
     def is_shown(self, name: str) -> bool:
         """Whether a message of the view before stays in the view, whole or smaller."""
-        return name in self.before and name not in self.removed
+        shrink = self.shrinks.get(name)
+        leaves = name in self.removed or (shrink is not None and not shrink.message.parts)
+        return name in self.before and not leaves
 
     def shown_message(self, name: str) -> Message | None:
         """Return a message of the view before as it would be shown; None if it would be removed."""
