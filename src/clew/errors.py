@@ -161,7 +161,7 @@ class StoreUnreachable(StoreError):
 
 
 class NoIndex(StoreError):
-    """use a SqliteStore or a PostgresStore, or pass an index to clew.memory.open_memory"""
+    """use a SqliteStore or a PostgresStore, or pass an index to clew.memory.Memory"""
 
 
 class StoreTooNew(StoreError):

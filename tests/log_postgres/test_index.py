@@ -11,7 +11,7 @@ from clew import Session, text_message
 from clew.log.protocol import Ctx
 from clew.log.store.database import statements
 from clew.log.store.postgres import PostgresStore
-from clew.memory import Memory, open_memory
+from clew.memory import Memory
 from clew.memory.index import ANYTHING, Filters, Wanted
 from clew.memory.index.postgres import PostgresIndex
 from clew.memory.indexing import catch_up
@@ -37,7 +37,7 @@ def index(store):
 def talked(store, name="main", workspace="north", text="The kiln of {} listens on port 8123."):
     session = Session.open(name, store, workspace=workspace)
     session.add(text_message(Role.USER, text.format(name)), text_message(Role.ASSISTANT, "Noted."))
-    memory = open_memory(store, session.ctx)
+    memory = Memory(store, session.ctx)
     memory.catch_up()
     return session
 
@@ -83,7 +83,7 @@ def test_a_forgotten_session_is_found_by_no_search_and_others_are(place, store):
     talked(store, "second")
     gone = store.forget("north", "first")
     assert (gone.sessions, gone.entries, gone.remaining) == (1, 2, 0)
-    memory = open_memory(store, Ctx(workspace="north", session="new"))
+    memory = Memory(store, Ctx(workspace="north", session="new"))
     assert {hit.entry.session for hit in memory.search("kiln")} == {"second"}
     assert memory.search("Gudrun") == []
     left = {word for (word,) in rows(place, "SELECT term FROM index_word")}

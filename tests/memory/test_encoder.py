@@ -12,7 +12,7 @@ from clew.cli import main
 from clew.errors import InputError, NotFound
 from clew.hosts.search import ProjectSearch
 from clew.hosts.session_notes import CurrentSession
-from clew.memory import SentenceEmbedder, StaticEmbedder, embedders, open_memory
+from clew.memory import Memory, SentenceEmbedder, StaticEmbedder, embedders
 from clew.memory.embedders import ENCODER_SHARE, embed_new
 from clew.memory.index import encoder_name
 from clew.memory.index.sqlite import SqliteIndex
@@ -91,7 +91,7 @@ def test_a_message_without_a_common_word_is_found(tmp_path):
         session = Session.open("s", store, window=100_000)
         for text in ("We had soup again.", "The train was late.", "I love to ski"):
             session.add({"role": "user", "content": text})
-        memory = open_memory(store, session.ctx, embedder=encoder)
+        memory = Memory(store, session.ctx, embedder=encoder)
         assert memory.search("What sport or hobby?")[0].entry.text == "I love to ski"
         memory.close()
 

@@ -9,7 +9,7 @@ import pytest
 
 from clew import Session, SqliteStore
 from clew.errors import ModelBusy, ModelFailed, ModelRefused
-from clew.memory import EndpointEmbedder, open_memory
+from clew.memory import EndpointEmbedder, Memory
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def test_a_memory_opened_with_an_endpoint_embeds_messages_and_questions_there(tm
     with serving(200, vectors) as (address, asked), SqliteStore(tmp_path / "clew.db") as store:
         session = Session.open("s", store)
         session.add({"role": "user", "content": "The kiln is at 1,200 degrees."})
-        memory = open_memory(store, session.ctx, embedder=EndpointEmbedder(address, "m"))
+        memory = Memory(store, session.ctx, embedder=EndpointEmbedder(address, "m"))
         hits = memory.search("how hot is the oven")
         memory.close()
         session.close()

@@ -8,7 +8,7 @@ import pytest
 from clew.errors import NoIndex
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore
-from clew.memory import Memory, StaticEmbedder, open_memory
+from clew.memory import Memory, StaticEmbedder
 from clew.memory.notes import Category, Draft, Situation
 from clew.memory.notes.note import BY_A_PERSON, Author, NoteSource, NoteStatus
 from clew.memory.question import without_filler
@@ -45,10 +45,10 @@ def test_memories_share_an_index_and_one_without_finds_nothing(index):
     for name in ("one", "two"):
         session = Session.open(name, elsewhere, workspace="north")
         session.add(text_message(Role.USER, f"The kiln of {name} listens on port 8123."))
-        open_memory(elsewhere, session.ctx, index=index).catch_up()
-    found = open_memory(elsewhere, CTX, index=index).search("port of the kiln")
+        Memory(elsewhere, session.ctx, index=index).catch_up()
+    found = Memory(elsewhere, CTX, index=index).search("port of the kiln")
     assert {hit.entry.session for hit in found} == {"one", "two"}
-    assert open_memory(elsewhere, CTX, index=None).search("port of the kiln") == []
+    assert Memory(elsewhere, CTX, index=None).search("port of the kiln") == []
 
 
 def test_a_store_without_an_index_says_so_and_notes_still_work():
@@ -356,10 +356,10 @@ def test_without_an_index_nothing_is_searched_and_everything_can_still_be_opened
     store = MemoryStore()
     session = Session.open("main", store, workspace="north")
     session.add(*(text_message(Role.USER, f"message {n}") for n in range(1, 6)))
-    memory = Memory(store, session.ctx, numbered=session)
+    memory = Memory(store, session.ctx, None, numbered=session)
     assert memory.search("message") == []
     assert [one.ref for one in memory.open("m3").quotations] == ["m2", "m3", "m4"]
-    assert [one.text for one in Memory(store, session.ctx).open("m5").quotations] == [
+    assert [one.text for one in Memory(store, session.ctx, None).open("m5").quotations] == [
         "message 4",
         "message 5",
     ]

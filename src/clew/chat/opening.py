@@ -16,7 +16,7 @@ from clew.chat.offline import OFFLINE, OfflineModel
 from clew.chat.tool_runner import COMPACT, Toolset, always_consent
 from clew.chat.workspace import workspace_tools
 from clew.errors import InputError
-from clew.memory import open_memory
+from clew.memory import Memory
 from clew.memory.index import Index
 from clew.memory.tools import CONTEXT_BUDGET
 from clew.memory.tools.tool import Tool, ToolAnswer, ToolContext, object_schema
@@ -120,7 +120,7 @@ def open_chat(
     project, unless the chat's ``memory.where`` is changed.
     """
     recorded = session.about.get("project")
-    memory = open_memory(
+    memory = Memory(
         session.store,
         session.ctx,
         index=index,

@@ -17,7 +17,7 @@ from clew.cli.terminal import Terminal
 from clew.cli.text import count, one_line, printable
 from clew.errors import InputError, MissingExtra, NotFound
 from clew.log.protocol import Ctx, Store
-from clew.memory import Memory, Resolved, catch_up_all, default_embedder, embed_lacking, open_memory
+from clew.memory import Memory, Resolved, catch_up_all, default_embedder, embed_lacking
 from clew.memory.documents import document_state, read_passage, search_documents, update_index
 from clew.memory.documents.manifest import (
     Document,
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace, term: Terminal) -> int:
             everywhere = args.all or load_settings().settings.recall_everywhere
             where = SearchScope.EVERYWHERE if everywhere else SearchScope.PROJECT
             project = None if args.session else project_at(Path.cwd())
-            memory = open_memory(store, ctx, index=index, embedder=embedder, project=project, where=where)
+            memory = Memory(store, ctx, index=index, embedder=embedder, project=project, where=where)
             memory.with_unnamed = not args.session
             if args.open:
                 _print_opened(args, term, _resolve(memory, args.open))

@@ -21,7 +21,7 @@ from clew.hosts.session_state import flat, indented, read_session
 from clew.log import message_event
 from clew.log.protocol import Ctx
 from clew.log.store import MemoryStore, SqliteStore
-from clew.memory import Memory, open_memory
+from clew.memory import Memory
 from clew.memory.index import EntryKind, Filters
 from clew.memory.index.sqlite import SqliteIndex
 from clew.memory.memory import why_outdated
@@ -74,7 +74,7 @@ class MessageSearch:
 
     def memory(self, session: str) -> Memory:
         """Return the memory of a session, up to date."""
-        memory = open_memory(self._store, Ctx(workspace=WORKSPACE, session=session), index=self._index)
+        memory = Memory(self._store, Ctx(workspace=WORKSPACE, session=session), index=self._index)
         memory.catch_up()
         return memory
 

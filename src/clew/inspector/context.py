@@ -19,7 +19,7 @@ from clew.errors import NotFound
 from clew.inspector.message_json import first_words, said_at, speaker
 from clew.inspector.session_pool import MeasuredMessage, OpenSession
 from clew.log import ABOUT, CALL, COMPACTION, MESSAGE, RESUME, TOKEN_BUDGET, TOOL_COMPACTION, Ref
-from clew.message import Item, Json, JsonObject, Message, lowest
+from clew.message import Item, Json, JsonObject, Message
 from clew.providers.api import int_or_zero
 from clew.providers.shapes import as_text, objects
 from clew.session.history import read_compaction
@@ -140,7 +140,7 @@ def _blocks(handle: OpenSession, refs: Sequence[Ref]) -> list[dict[str, Any]]:
             "id": item.id,
             "region": region(item.id, item.message),
             "role": speaker(item.message),
-            "trust": lowest(part.trust for part in item.message.parts).label,
+            "trust": item.message.trust.label,
             "tokens": tokens,
             "text": first_line(item),
             "smaller": item.id.startswith("m") and not handle.message_index.is_message(ref.seq),

@@ -18,7 +18,7 @@ from clew.inspector.message_json import first_words, marked_to_json, speaker
 from clew.inspector.session_pool import OpenSession
 from clew.inspector.tool_compactions import by_tool
 from clew.log import COMPACTION, REFUSAL, UNDO
-from clew.message import Json, JsonObject, lowest, message_number
+from clew.message import Json, JsonObject, message_number
 from clew.rules.codec import to_json
 from clew.session.history import PastCompaction, compaction_history
 
@@ -208,7 +208,7 @@ def expansion(handle: OpenSession, ref: str) -> JsonObject:
         {
             "id": item.id,
             "role": speaker(item.message),
-            "trust": lowest(part.trust for part in item.message.parts).label,
+            "trust": item.message.trust.label,
             "parts": marked_to_json(
                 item.message, [quote for quote in expanded.quotes if quote.cite.message == item.id]
             ),

@@ -23,7 +23,6 @@ from clew.message import (
     ToolCall,
     ToolResult,
     Unknown,
-    lowest,
     words,
 )
 from clew.message.text import one_line
@@ -46,7 +45,7 @@ def message_view(message: Message, *, whole: bool = False) -> JsonObject:
     """Return a message as JSON; long parts are cut unless ``whole``."""
     return {
         "role": speaker(message),
-        "trust": lowest(part.trust for part in message.parts).label,
+        "trust": message.trust.label,
         "parts": [part_to_json(part, whole=whole) for part in message.parts],
     }
 

@@ -1,6 +1,6 @@
 """Search and recall of what left the context window. See README.md.
 
-``open_memory(store, ctx).search("the port that failed yesterday")`` returns hits with exact references
+``Memory(store, ctx).search("the port that failed yesterday")`` returns hits with exact references
 (``m12@fix-login``), from this session and the others of its project.
 """
 
@@ -12,7 +12,7 @@ from clew.memory.embedders import (
     embed_lacking,
 )
 from clew.memory.indexing import catch_up, catch_up_all, passages
-from clew.memory.memory import Memory, open_memory
+from clew.memory.memory import Memory
 from clew.memory.references import Resolved
 from clew.memory.search import Query, neighbours, search
 from clew.memory.selection import Injection
@@ -32,7 +32,6 @@ __all__ = [
     "default_embedder",
     "embed_lacking",
     "neighbours",
-    "open_memory",
     "passages",
     "search",
 ]

@@ -27,7 +27,7 @@ from clew.memory.notes.note import Note, NoteStatus
 from clew.memory.notes.notebook import fold_notes, trusted_events
 from clew.memory.terms import analyse
 from clew.memory.tiers import Tier, digest_ids, move_from_json, own_digests, stale_undos, undone_since
-from clew.message import Message, ToolCall, ToolResult, Trust, lowest, words
+from clew.message import Message, ToolCall, ToolResult, Trust, words
 
 PIECE = 800
 """Most characters of one entry. A longer text is split, so that a hit is short enough to show whole.
@@ -62,7 +62,7 @@ def message_entries(at: Entry, message: Message, files: Sequence[str] = ()) -> I
     entry = at._replace(
         kind=EntryKind.ARTIFACT if is_output else EntryKind.TURN,
         role=message.role.value,
-        trust=trust_of(message),
+        trust=message.trust,
         text=text,
         files=tuple(sorted(own.union(files))),
     )
@@ -91,11 +91,6 @@ class UnescapedText:
                 pieces.append(piece)
             at += len(text) + 1
         return "\n".join(pieces)
-
-
-def trust_of(message: Message) -> Trust:
-    """Return the lowest trust of a message's parts."""
-    return lowest(part.trust for part in message.parts)
 
 
 def files_of(call: ToolCall) -> Iterator[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Literal
 
 from clew.errors import HeadMoved, NoIndex, NotFound, StoreBusy
 from clew.log import MESSAGE, iso_time, new_event
@@ -75,7 +75,7 @@ class Memory:
         self,
         store: Store,
         ctx: Ctx,
-        index: Index | None = None,
+        index: Index | Literal["store"] | None = "store",
         *,
         embedder: Embedder | Literal["default"] | None = "default",
         policy: TierPolicy = DEFAULT,
@@ -86,15 +86,23 @@ class Memory:
         project: str | None = None,
         where: SearchScope = SearchScope.PROJECT,
     ) -> None:
-        """Open the memory of a session; without an index, nothing can be searched.
+        """Open the memory of a session, with the search index of the store; call ``close`` when done.
 
-        ``embedder`` adds search by meaning. The default is the one that the index was opened for: the encoder
-        that ``CLEW_ENCODER`` names, or the one shipped with clew, if numpy is installed. ``numbered``, the
-        session itself, avoids reading the log if there is no index. A search covers the sessions of
-        ``project``, by default the one recorded for this session, unless ``where`` allows more.
+        If the store has none, notes work and a search raises ``NoIndex``. Pass an index to share it between
+        memories, or None to search nothing. ``embedder`` adds search by meaning. The default is the one that
+        the index was opened for: the encoder that ``CLEW_ENCODER`` names, or the one shipped with clew, if
+        numpy is installed. ``numbered``, the session itself, avoids reading the log if there is no index. A
+        search covers the sessions of ``project``, by default the one recorded for this session, unless
+        ``where`` allows more.
         """
         self.store = store
         self.ctx = ctx
+        self.searchable = True
+        """False if the store has no index: then a search raises ``NoIndex``."""
+        if index == "store":
+            model = embedder.name if embedder and embedder != "default" else None if embedder else ""
+            index = index_of(store, ctx.workspace, model)
+            self.searchable = index is not None
         self.index = index
         own_model = getattr(index, "model", "")
         self.embedder = default_embedder(own_model) if embedder == "default" else embedder
@@ -106,8 +114,6 @@ class Memory:
         self.with_unnamed = False
         """Whether sessions of no known project are searched too: if a person looks, never unasked."""
         self.where = where
-        self.searchable = True
-        """False if the store has no index: then a search raises ``NoIndex``."""
         self.not_indexed = 0
         """Other sessions that the last search covered and that were not wholly indexed by then."""
         self._indexed: dict[str, int] = {}
@@ -441,41 +447,6 @@ class Memory:
         from clew.memory.tools.tool import ask_later  # imports this module
 
         return Toolbox(session, self, approve or ask_later)
-
-
-class MemoryOptions(TypedDict, total=False):
-    """Optional arguments of ``Memory``."""
-
-    policy: TierPolicy
-    counter: TokenCounter | None
-    notebook: Notebook | None
-    numbered: Numbered | None
-    clock: Clock
-    project: str | None
-    where: SearchScope
-
-
-def open_memory(
-    store: Store,
-    ctx: Ctx,
-    *,
-    index: Index | Literal["store"] | None = "store",
-    embedder: Embedder | Literal["default"] | None = "default",
-    **options: Unpack[MemoryOptions],
-) -> Memory:
-    """Return the memory of a session. All of clew opens memories here.
-
-    The search index is by default that of the store; call ``close`` when done. If the store has none, notes
-    work and a search raises ``NoIndex``. Pass an index to share it between memories, or None to search
-    nothing.
-    """
-    if index != "store":
-        return Memory(store, ctx, index, embedder=embedder, **options)
-    model = embedder.name if embedder and embedder != "default" else None if embedder else ""
-    own_index = index_of(store, ctx.workspace, model)
-    memory = Memory(store, ctx, own_index, embedder=embedder, **options)
-    memory.searchable = own_index is not None
-    return memory
 
 
 def index_of(store: Store, workspace: str, model: str | None = None) -> Index | None:

@@ -21,7 +21,7 @@ from clew.log.fold import TIER
 from clew.log.protocol import Ctx, Store, StoredEvent
 from clew.log.transfer import OWN, ImportedEvents, imported_events
 from clew.memory.index import Entry, Filters, Index, Mark, Wanted
-from clew.memory.indexing import said_at, text_of, trust_of
+from clew.memory.indexing import said_at, text_of
 from clew.memory.tier_moves import NOTHING_LEFT, tiers_of
 from clew.memory.tiers import EvictedSpan, TierMove, Tiers, line_of, move_from_json, own_digests
 from clew.message import Trust
@@ -164,7 +164,7 @@ class Resolver:
         stored = self._event(place.session, seq)
         (message,) = MESSAGE.messages(MESSAGE.current(stored).event.body)
         ref = self.ref(place.session, f"m{place.number}")
-        trust = self.effective_trust(place.session, trust_of(message), seq)
+        trust = self.effective_trust(place.session, message.trust, seq)
         return Quotation(ref, said_at(stored), message.role, trust, text_of(message))
 
     def _event(self, session: str, seq: int) -> StoredEvent:

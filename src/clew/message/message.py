@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from clew.message.parts import Compacted, Native, Part, Text, Thinking, ToolCall, ToolResult, Trust
+from clew.message.parts import Compacted, Native, Part, Text, Thinking, ToolCall, ToolResult, Trust, lowest
 from clew.message.text import lazy_pattern
 
 
@@ -74,6 +74,11 @@ class Message:
     def text(self) -> str:
         """Return the text parts, joined by newlines, without thinking, calls and results."""
         return "\n".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def trust(self) -> Trust:
+        """Return the lowest trust of its parts."""
+        return lowest(part.trust for part in self.parts)
 
     @property
     def is_from_user(self) -> bool:

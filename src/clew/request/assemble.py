@@ -278,7 +278,7 @@ def _message_contributions(items: Sequence[Item], counter: TokenCounter) -> Iter
     task = last_user_message(items)
     for item in items:
         section = TASK if item is task else OBSERVATIONS if any(item.message.results) else HISTORY
-        trust = lowest(part.trust for part in item.message.parts)
+        trust = item.message.trust
         rules = rules_text(item.message)
         pinned = counter.count_text(rules) if rules else 0
         if pinned:

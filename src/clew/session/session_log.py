@@ -190,9 +190,9 @@ class SessionLog:
         It searches with the store's index; if the store has none, notes work and a search raises ``NoIndex``.
         """
         if self._memory is None:
-            from clew.memory import open_memory  # imported only if memory is used
+            from clew.memory import Memory  # imported only if memory is used
 
-            self._memory = open_memory(
+            self._memory = Memory(
                 self.store, self.ctx, counter=self.counter, numbered=self, embedder=self.embedder or "default"
             )
             self._closing.append(self._memory.close)

@@ -244,7 +244,7 @@ class VectorIndex(Protocol):
 
 @runtime_checkable
 class Searchable(Protocol):
-    """A store that brings its own search index. clew's own stores are known to ``open_memory``."""
+    """A store that brings its own search index. clew's own stores are known to ``Memory``."""
 
     def open_index(self, workspace: str, model: str | None) -> Index:
         """Open the index of a workspace; ``model`` names the embedder, None ``default_model()``, "" none."""
