@@ -13,9 +13,10 @@ from clew.compaction.verify import LossKind, Report
 from clew.log import APPROVAL, CALL, COMPACTION, MESSAGE, REFUSAL, UNDO
 from clew.log.protocol import StoredEvent
 from clew.message import JsonObject, Origin, Role
+from clew.message.text import one_line
 from clew.request.assembled import AssembledRequest
 from clew.request.sections import Contribution
-from clew.session import Compaction, DecidedCompaction
+from clew.session import Compaction, DecidedCompaction, Session
 
 MOST_LOST = 4
 
@@ -118,6 +119,49 @@ def _cost(result: DecidedCompaction) -> str:
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
     return f"{calls} of {result.asked}, {tokens}"
 
+
+# What was compacted ----------------------------------------------------------------------------------
+
+MOST_QUOTED = 6
+"""Messages that are quoted in one answer."""
+LONGEST_QUOTE = 600
+
+
+def compaction_line(compaction: Compaction) -> str:
+    """Return a compaction as one line."""
+    plan = compaction.plan
+    when = compaction.time[:16].replace("T", " ")
+    sizes = f"{plan.tokens_before:,} → {plan.tokens_after:,} tokens"
+    return f"{compaction.name:<4} {when}  {sizes}, {plan.trigger}: {plan.reason}"
+
+
+def digest_lines(session: Session, ref: str) -> list[str]:
+    """Return the lines of a digest, each with its id for ``/expand``."""
+    compaction = next((item for item in session.trace() if item.digest and item.digest.id == ref), None)
+    if compaction is None or compaction.digest is None:
+        return [str(session.explain(ref))]
+    rules = [f'  {item.id:<6} rule "{item.quote}" [{item.source.message}]' for item in compaction.digest.pins]
+    return rules + [
+        f"  {claim.id:<6} {claim.kind.value}: {one_line(claim.text, 200)} [{claim.sources[0].message}]"
+        for claim in compaction.digest.claims
+    ]
+
+
+def message_lines(session: Session, ids: tuple[str, ...]) -> list[str]:
+    """Return the first of these messages, one line each."""
+    shown_items = list(session.originals(ids[:MOST_QUOTED]))
+    lines = []
+    for item in shown_items:
+        text = item.message.text or "\n".join(result.text for result in item.message.results)
+        calls = [f"{call.name} {call.input_text}" for call in item.message.calls]
+        lines.append(
+            f"  [{item.id}] {item.message.role}: {one_line(' '.join([text, *calls]), LONGEST_QUOTE)}"
+        )
+    more = len(ids) - len(shown_items)
+    return [*lines, f"  … and {more:,} more"] if more > 0 else lines
+
+
+# How full the window is ------------------------------------------------------------------------------
 
 BAR = 40
 """Characters of the bar that draws the window."""

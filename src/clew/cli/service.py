@@ -93,7 +93,7 @@ def _retire(
     store: PostgresStore, workspaces: Sequence[str], days: int, address: str | None
 ) -> Callable[[], None]:
     """Return a function that deletes old sessions, or moves them to an archive."""
-    from clew.service.handlers import days_ago
+    from clew.service.operations import days_ago
 
     if address:
         from clew.service.archive import archive

@@ -41,9 +41,17 @@ from clew.errors import (
 )
 from clew.log.protocol import Ctx
 from clew.log.store.postgres import PostgresStore
-from clew.service.handlers import HANDLERS, MOST_EVENTS, OperationCall, event_to_json, read_events
 from clew.service.jobs import Jobs
-from clew.service.operations import OPERATIONS, Operation, check_fields, openapi
+from clew.service.operations import (
+    MOST_EVENTS,
+    OPERATIONS,
+    Operation,
+    OperationCall,
+    check_fields,
+    event_to_json,
+    openapi,
+    read_events,
+)
 from clew.service.sessions import SessionCache
 from clew.session import Session
 
@@ -228,7 +236,7 @@ class Service:
         if operation.name == "events" and "text/event-stream" in request.headers.get("accept", ""):
             after = call.number("after", request.headers.get("last-event-id", "0"))
             return StreamingResponse(self._follow(call.ctx, after), media_type="text/event-stream")
-        return JsonAnswer(await run_in_threadpool(HANDLERS[operation.name], call))
+        return JsonAnswer(await run_in_threadpool(operation.run, call))
 
     async def _follow(self, ctx: Ctx, after: int) -> AsyncIterator[str]:
         """Yield the events of a session as server-sent events, for ever."""
