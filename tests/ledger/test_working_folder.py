@@ -15,6 +15,9 @@ from tests.ledger.sessions import assistant, did, ledger_of, user
         ("<environment_context>\n  <cwd>/srv/app</cwd>\n</environment_context>", "/srv/app"),
         ("Working directory: C:\\work\\app", "C:\\work\\app"),
         ("Working directory layout (sorted by name):\n.", ""),
+        (" - Primary working directory: /srv/app", "/srv/app"),
+        ("Log `[Job] Working directory: /path (clone|local)` first.", ""),
+        ("Print: [Job] Working directory: /path", ""),
     ],
 )
 def test_the_folder_is_what_the_harness_says(text: str, path: str):

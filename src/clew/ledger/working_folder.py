@@ -38,7 +38,8 @@ class WorkingFolder:
 
 
 _STATED = lazy_pattern(
-    r"(?:<cwd>\s*|[Ww]orking directory(?: is)?:?\s+['\"`]?)"
+    r"(?m:^[^\n`\[\]]*?)(?:<cwd>\s*|[Ww]orking directory(?: is)?:?\s+['\"`]?)"
     r"(?P<path>(?:[A-Za-z]:[\\/]|[~/])[^\s'\"`<>]{0,300})"
 )
-"""A statement of the folder: "working directory is '~/app'", "<cwd>/app</cwd>"."""
+"""A statement of the folder: "working directory is '~/app'", "<cwd>/app</cwd>"; in a plan, words in code or
+behind a label ("log `[job] Working directory: /path`") say what a program prints."""
