@@ -158,3 +158,38 @@ def test_in_a_long_running_loop_the_first_and_the_last_steps_keep_their_thinking
     assert thinks[0]  # a provider may refuse a running loop that does not begin with thinking
     assert thinks[-1]
     assert 2 < thinks.count(True) < len(thinks) // 2
+
+
+def test_a_thought_that_takes_most_of_the_room_leaves_before_what_was_said():
+    earlier = [
+        message
+        for n in range(30)
+        for message in (
+            text_message(Role.USER, f"What does report_{n} read?"),
+            spoken(f"Report {n} reads table_{n} of the old store, and table_{n + 1} if it is empty."),
+        )
+    ]
+    thought = Thinking("Lanes end where their last commit is. " * 800, signature="s", trust=Trust.ASSISTANT)
+    calling, result = step("c1", "run", {"cmd": "make lanes"}, "3 lanes")
+    view = [
+        *earlier,
+        text_message(Role.USER, "Why does lane 2 end twice?"),
+        Message(Role.ASSISTANT, (thought, *calling.parts)),
+        result,
+    ]
+    made = clew.compact(view, window=100_000, target_tokens=7_000)
+    left = "\n".join(message.text for message in made.messages)
+    assert not any(isinstance(part, Thinking) for message in made.messages for part in message.parts)
+    assert all(f"reads table_{n} of" in left for n in range(30))
+
+
+def test_thinking_of_earlier_turns_leaves_before_recent_messages_are_cut_to_one_size():
+    messages = []
+    for n in range(8):
+        thought = Thinking(f"Report {n} is next. " * 10, signature=f"s{n}", trust=Trust.ASSISTANT)
+        said = Text(f"Report {n} reads table_{n}. " * 10, trust=Trust.ASSISTANT)
+        messages += [text_message(Role.USER, f"And report {n}?"), Message(Role.ASSISTANT, (thought, said))]
+    messages.append(text_message(Role.USER, "Which of them read table_3? " + "It is row 17. " * 200))
+    made = clew.compact(messages, window=100_000, target_tokens=700)
+    assert any("reads table_7" in message.text for message in made.messages[1:])
+    assert not any(isinstance(part, Thinking) for message in made.messages for part in message.parts)

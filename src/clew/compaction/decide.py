@@ -244,7 +244,7 @@ class _Decision:
             whole = repair(plan, report, self.task, allow_sparse=True)
             if whole is None or whole.fits:
                 break
-            room -= whole.tokens_after - self.task.target_tokens
+            room = min(room, plan.tokens_after) - (whole.tokens_after - self.task.target_tokens)
             try:
                 smaller = propose(replace(self.task, target_tokens=room))
             except BudgetExceeded:

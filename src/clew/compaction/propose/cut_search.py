@@ -65,14 +65,17 @@ def find_cut(scene: Scene) -> tuple[Scene, Cut]:
     """Find where to cut; return the cut and the scene it applies to, perhaps one without thinking.
 
     If it does not fit, thinking blocks are removed first, then goal and open items are shortened, then the
-    names of changed files become optional. Rules are never given up.
+    names of changed files become optional. Rules are never given up. Thinking that would take most of the
+    room is removed at once.
     """
     for_changes = int(scene.room * CHANGES_SHARE)
+    if scene.is_mostly_thinking:
+        scene = scene.derived(scene.task, drop_thinking=True)
     fitters = [TailFitter(scene)]
     cut = _cut(fitters[0], MandatoryLimits(for_changes))
     if cut is not None:
-        return scene, cut
-    if any(has_thinking(item.message) for item in scene.view):
+        return scene, _without_thoughts(scene, cut) if scene.drop_thinking else cut
+    if not scene.drop_thinking and any(has_thinking(item.message) for item in scene.view):
         fitters.append(TailFitter(scene.derived(scene.task, drop_thinking=True)))
     limits = [*(MandatoryLimits(for_changes, longest) for longest in (None, *SHORTENED)), LEAST]
     for limit, fitter in list(product(limits, fitters))[1:]:

@@ -42,6 +42,8 @@ from clew.message import Cite, Item, Message, Place, Role, Thinking
 THINKING_SHARE = 0.2
 """Share of the room for recent messages that the thinking of the running turn may take; the steps themselves
 say most of it. Chosen by hand."""
+MOST_THINKING = 0.5
+"""Share of that room from which on all thinking leaves. Chosen by hand."""
 MOST_REPORTS = 4
 """Last reports of other agents of which more stays; chosen by hand."""
 MOST_FOR_GUIDES = 120
@@ -423,6 +425,12 @@ class Scene:
     def _thinking_tokens(self, index: int) -> int:
         parts = self.view[index].message.parts
         return sum(self.task.counter.count_part(part) for part in parts if isinstance(part, Thinking))
+
+    @property
+    def is_mostly_thinking(self) -> bool:
+        """Whether the thinking that stays of recent messages takes over half of their room."""
+        stays = {self.opens_loop(self.floor), *range(self.thinking, len(self.view))} - {len(self.view)}
+        return sum(map(self._thinking_tokens, stays)) > self.tail_room * MOST_THINKING
 
     @property
     def _last_reply(self) -> int:

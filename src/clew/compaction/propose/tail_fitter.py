@@ -108,15 +108,21 @@ class TailFitter:
                 if made is None:
                     made = self._made[i, tokens, protect] = _shortened(context, i, tokens)
                 shrinks += made
+        shrinks = self._without_past_thinking(stop, shrinks)
+        return shrinks, scene.tokens_with(shrinks, stop)
+
+    def _without_past_thinking(self, stop: int, shrinks: list[Shrink]) -> list[Shrink]:
+        """Add the removal of earlier turns' thinking to shrinks of the messages from an index on."""
+        scene = self.scene
         spared = scene.opens_loop(stop)
         older = [scene.view[i] for i in range(stop, scene.thinking) if i != spared]
-        if any(has_thinking(item.message) for item in older) and not scene.drop_thinking:
-            past = {item.id for item in older}
-            shrinks = [
-                *remove_thinking(older, shrinks, of_earlier_turns=True),
-                *(one for one in shrinks if one.id not in past),
-            ]
-        return shrinks, scene.tokens_with(shrinks, stop)
+        if scene.drop_thinking or not any(has_thinking(item.message) for item in older):
+            return shrinks
+        past = {item.id for item in older}
+        return [
+            *remove_thinking(older, shrinks, of_earlier_turns=True),
+            *(one for one in shrinks if one.id not in past),
+        ]
 
     def _levelled(self, span: Span, room: int, protect: bool) -> Smaller:
         """Cut the largest parts of these messages down to one common size."""
@@ -124,7 +130,8 @@ class TailFitter:
         if least and least[1] > room:
             return least
         sizes = self._sizes_in(span)
-        level = water_level(sizes, max(0, room - (self.scene.tokens(span[0]) - sum(sizes))))
+        everything = self.scene.tokens_with(self._without_past_thinking(span[0], []), span[0])
+        level = water_level(sizes, max(0, room - (everything - sum(sizes))))
         found = self._at(span, level, protect)
         if found[1] <= room:
             return found
@@ -142,7 +149,7 @@ class TailFitter:
         return [self.scene.task.counter.count_part(part) for part in parts if has_smaller(part)]
 
     def _at(self, span: Span, level: int, protect: bool) -> Smaller:
-        shrinks = shorten(self._context(protect), range(*span), level)
+        shrinks = self._without_past_thinking(span[0], shorten(self._context(protect), range(*span), level))
         return shrinks, self.scene.tokens_with(shrinks, span[0])
 
     def _context(self, protect: bool) -> ShrinkContext:
