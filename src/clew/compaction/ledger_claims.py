@@ -97,12 +97,12 @@ class LedgerContent:
         dropped_ids = {*unseen, *(item.id for item in span)}
         if shown is not None and shown[0] in dropped_ids:
             dropped_ids.update(shown[1].covers)
-        claims = tuple(
+        claims = [
             claim
             for number, claim in enumerate(self.content.claims)
             if number in self.repeated or _leaves(claim, dropped_ids)
-        )
-        return replace(self.content, claims=claims)
+        ]
+        return replace(self.content, claims=tuple(claims))
 
 
 def mandatory_content(

@@ -17,7 +17,7 @@ from clew.ledger.foreign_findings import states_verdict
 from clew.message import Cite
 from clew.message.text import lazy_pattern
 from clew.rules.languages import ENGLISH, guess, is_english
-from clew.rules.prefilter import CHUNKS, marks
+from clew.rules.prefilter import CHUNKS, MARKS
 from clew.rules.words import words_again
 
 STRONG, WEAK, WEAKEST = 0, 1, 2
@@ -53,7 +53,7 @@ class RankedFinding:
 
 def finding_spans(text: str) -> list[tuple[int, int, int]]:
     """Return the sentences of the agent's text that state findings: start, end and rank, in order."""
-    text_marks = marks(text)
+    text_marks = MARKS[text]
     if not text_marks & (_FINDING_MARK | _NAMES_MARK):
         return []
     read = _AgentText(text[:LONGEST_READ], _lowered(text[:LONGEST_READ]), text_marks)

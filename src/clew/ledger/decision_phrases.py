@@ -38,6 +38,8 @@ def decisions_in(utterance: Utterance) -> list[tuple[int, int]]:
     for start, end in spoken_choices(text) if utterance.speaker is USER else ():
         if not any(begin < end and start < stop for begin, stop in found):
             found.append((start, end))
+    if not found:
+        return found
     return [
         (start, end)
         for start, end in sorted(found)

@@ -13,7 +13,7 @@ from clew.ledger.request_words import begins_request
 from clew.message import Trust
 from clew.message.text import lazy_pattern
 from clew.rules.find import candidates_in
-from clew.rules.prefilter import CHUNKS, marks, may_state_rule
+from clew.rules.prefilter import CHUNKS, MARKS, may_state_rule
 from clew.rules.rule import Kind, Rule
 from clew.rules.sentences import Sentence, sentences
 
@@ -67,7 +67,7 @@ def states_only(text: str) -> bool:
     rules_by_start = (
         {rule.span.start: rule for rule in candidates_in(text, Trust.USER)} if may_state_rule(text) else {}
     )
-    if not rules_by_start and not marks(text) & _FACT_MARK:
+    if not rules_by_start and not MARKS[text] & _FACT_MARK:
         return False
     spoken = list(sentences(text))
     return bool(spoken) and all(_is_rule_or_fact(sentence, rules_by_start) for sentence in spoken)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from clew.message.text import AnyCasePattern, lazy_pattern
-from clew.rules.prefilter import CHUNKS, marks
+from clew.rules.prefilter import CHUNKS, MARKS
 
 LONGEST_SENTENCE = 600
 """Characters of a sentence; a longer one is data or a paragraph without full stops. Chosen by hand."""
@@ -44,12 +44,18 @@ class Phrases:
 
     def may_match(self, text: str) -> bool:
         """Return False if a text cannot contain any of the phrases."""
-        if not marks(text) & self._mark:
+        if not MARKS[text] & self._mark:
             return False
         if self._one_word_does:
             return True
         words = _words(text)
-        return any(not any(one_of.isdisjoint(words) for one_of in phrase) for phrase in self._needs)
+        for phrase in self._needs:  # loops, as this runs several times a message
+            for one_of in phrase:
+                if one_of.isdisjoint(words):
+                    break
+            else:
+                return True
+        return False
 
 
 @lru_cache(maxsize=4)  # several trackers read the same text one after the other

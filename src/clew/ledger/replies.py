@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from clew.ledger.checklist import only_lists_open_tasks
 from clew.message.text import lazy_pattern
-from clew.rules.prefilter import CHUNKS, marks
+from clew.rules.prefilter import CHUNKS, MARKS
 
 LONGEST_HOLLOW = 400
 """Characters above which a text always counts as a report; chosen by hand."""
@@ -32,7 +32,7 @@ def is_report(text: str) -> bool:
 
 
 def _breaks_off(text: str) -> bool:
-    if text.isascii() and not marks(text) & _NOT_FINISHED_MARK:
+    if text.isascii() and not MARKS[text] & _NOT_FINISHED_MARK:
         return False
     return _NOT_FINISHED.search(text) is not None
 
@@ -81,7 +81,7 @@ def result_sentences(text: str) -> Iterator[tuple[str, bool]]:
 
 def says_all_done(text: str) -> bool:
     """Return True if a text says that everything is done."""
-    if text.isascii() and not marks(text) & _ALL_MARK:
+    if text.isascii() and not MARKS[text] & _ALL_MARK:
         return False
     return _ALL_DONE.search(text) is not None
 

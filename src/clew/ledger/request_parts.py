@@ -33,7 +33,7 @@ from clew.ledger.stems import stems
 from clew.message import Cite
 from clew.message.text import lazy_pattern
 from clew.rules.languages import ENGLISH, guess, is_function_word
-from clew.rules.prefilter import CHUNKS, marks
+from clew.rules.prefilter import CHUNKS, MARKS
 from clew.rules.sentences import Sentence, sentences
 from clew.rules.words import words_again
 
@@ -105,7 +105,7 @@ def _may_be_several(text: str) -> bool:
         return True
     if any(map(text.__contains__, _JOINT_SIGNS)) and _JOINT_SIGN.search(text):
         return True
-    if (not text.isascii() or marks(text) & _JOINT_MARK) and _JOINT.search(text):
+    if (not text.isascii() or MARKS[text] & _JOINT_MARK) and _JOINT.search(text):
         return True
     return _IN_A_ROW.search(text) is not None and len(list(_objects(text, _PartSpan(0, len(text))))) > 1
 

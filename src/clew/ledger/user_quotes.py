@@ -19,7 +19,7 @@ from clew.message import Cite, Message, Text, Trust
 from clew.message.text import AnyCasePattern, lazy_pattern
 from clew.rules.foreign import foreign
 from clew.rules.languages import is_english
-from clew.rules.prefilter import CHUNKS, marks
+from clew.rules.prefilter import CHUNKS, MARKS
 from clew.rules.sentences import sentences
 from clew.rules.speech import USER, WHOLE_SPEECH, Utterance
 from clew.rules.words import words_again
@@ -123,7 +123,7 @@ def _restricting(text: str) -> Iterator[tuple[int, int]]:
     if len(text) > _LONG_TEXT:
         yield from _plain_bans(text)
         return
-    named = bool(marks(text) & _NAMED_MARK) and _NAMED.search(text) is not None
+    named = bool(MARKS[text] & _NAMED_MARK) and _NAMED.search(text) is not None
     if text.isascii() and not named and len(text) <= _LONG_MESSAGE:
         return  # a prohibition alone counts only in another alphabet, or in a message that is not kept whole
     if not _FORBIDS.search(text) and (text.isascii() or not named):

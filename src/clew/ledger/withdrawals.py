@@ -7,6 +7,7 @@ instead. ``Talk`` cancels the open requests that it is about, ``Goals`` takes wh
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from clew.ledger.request_words import begins_request
@@ -32,6 +33,7 @@ class Withdrawal(NamedTuple):
         return len(self.words & stems(request)) >= max(len(self.words) * _MOST, bool(self.words))
 
 
+@lru_cache(maxsize=4)  # several trackers read the same text one after the other
 def withdrawal_in(text: str) -> Withdrawal | None:
     """Return what a text withdraws; None if it withdraws nothing."""
     if len(text) > _READ or not any(map(text.lower().__contains__, _SIGNS)):

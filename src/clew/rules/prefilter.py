@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from clew.message.text import lazy_pattern
@@ -33,6 +33,7 @@ _LONGEST = 80
 _REMEMBERED = 200_000
 _LONGEST_TEXT = 10_000
 """Characters of a text whose marks are cached, so that the cache does not hold long texts."""
+_REMEMBERED_TEXTS = 1_024
 _LETTERS = lazy_pattern(r"[A-Za-z]+")
 
 
@@ -74,28 +75,32 @@ class Chunks(dict[str, int]):
 
     def _new_bit(self) -> int:
         self.clear()
-        _remembered_marks.cache_clear()
+        MARKS.clear()
         self._next, bit = self._next << 1, self._next
         return bit
 
 
-def marks(text: str) -> int:
-    """Return the combined bits of a text's chunks."""
-    return _remembered_marks(text) if len(text) <= _LONGEST_TEXT else _marks(text)
+class TextMarks(dict[str, int]):
+    """Cache from text to the combined bits of its chunks: several trackers ask about the same few texts.
 
+    It is indexed instead of called, as that happens several times a message.
+    """
 
-def _marks(text: str) -> int:
-    found = 0
-    for mark in set(map(_MARKS_OF, text.split())):
-        found |= mark
-    return found
+    def __missing__(self, text: str) -> int:
+        """Combine the bits of a new text's chunks."""
+        marks = 0
+        for chunk in set(text.split()):
+            marks |= CHUNKS[chunk]
+        if len(text) <= _LONGEST_TEXT:
+            if len(self) >= _REMEMBERED_TEXTS:
+                self.clear()
+            self[text] = marks
+        return marks
 
 
 CHUNKS = Chunks()
 """Shared by all ledgers: marks depend on the chunk alone."""
-_MARKS_OF = CHUNKS.__getitem__
-_remembered_marks = lru_cache(maxsize=1_024)(_marks)
-"""Several trackers ask about the same few texts."""
+MARKS = TextMarks()
 
 
 # By the words of phrases -----------------------------------------------------------------------------
@@ -244,4 +249,4 @@ _MARK = CHUNKS.mark_by(may_matter)
 
 def may_state_rule(text: str) -> bool:
     """Return False if the words of a text show that it neither states nor ends a rule."""
-    return len(text) >= LONG or bool(marks(text) & _MARK)
+    return len(text) >= LONG or bool(MARKS[text] & _MARK)

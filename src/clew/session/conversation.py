@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from operator import is_
 from threading import RLock
 from typing import Any, NamedTuple
@@ -81,12 +81,12 @@ class ListRecord:
         count = len(self.entries)
         alone = count + len(entries) == 1
         parsed = [self.codec.read(item, None if alone else count + n) for n, item in enumerate(entries)]
-        flat = [*system, *(message for messages in parsed for message in messages)]
+        flat = [*system, *chain.from_iterable(parsed)]
         if self.originals:
             items = [Item(f"m{self.last + n}", mark_if_digest(item)) for n, item in enumerate(flat, start=1)]
         else:
             items, self.digest = assign_ids(flat, names)
-        self.last = max([self.last, *(int(item.id[1:]) for item in items if item.id[0] == "m")])
+        self.last = max([self.last, *[int(item.id[1:]) for item in items if item.id[0] == "m"]])
         if self.digest:
             self.last = max(self.last, *(int(name[1:]) for name in self.digest.covers), 0)
         self._add_to_ledger(items)
@@ -103,7 +103,7 @@ class ListRecord:
         digest = self.digest
         for is_digest, run in groupby(items, key=lambda item: digest is not None and item.id == digest.id):
             run_items = list(run)
-            self.originals.update((item.id, item.message) for item in run_items)
+            self.originals.update([(item.id, item.message) for item in run_items])
             if is_digest and digest is not None:
                 restore(self.ledger, digest)
             else:

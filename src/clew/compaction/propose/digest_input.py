@@ -65,7 +65,7 @@ class DigestInput:
     def gone(self) -> frozenset[str]:
         """The ids of the messages that leave the view, including those the earlier digest covers."""
         covered = self.earlier.covers if self.earlier else ()
-        return frozenset((*covered, *(item.id for item in self.span)))
+        return frozenset((*covered, *[item.id for item in self.span]))
 
     @cached_property
     def must(self) -> list[Claim]:
