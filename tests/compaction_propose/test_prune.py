@@ -349,7 +349,7 @@ def test_a_written_file_is_outdated_once_it_is_written_or_read_whole_again():
     first, second = LONG, LONG.replace("line", "row")
     write = {"file_path": "a.py", "content": first}
     again = history(("Write", write, "ok"), ("Write", {**write, "content": second}, "ok"))
-    note = "[outdated: written again in m4; kept as m2]"
+    note = "[outdated: overwritten in m4; kept as m2]"
     assert json.loads(pruned(again)["m2"]) == {"file_path": "a.py", "content": note}
     assert json.loads(recent(again)["m2"])["content"] == note
     read = history(("Write", write, "ok"), ("Read", {"file_path": "a.py"}, first))
@@ -431,6 +431,7 @@ def test_a_prompt_that_repeats_what_the_agent_was_asked_points_there():
 # Edits ------------------------------------------------------------------------------------------------
 
 BODY = [f"    line {n} of the function, with some words" for n in range(20)]
+RUN = ("run", {"cmd": "b"}, "ok")
 
 
 def edit(old: list[str], new: list[str]) -> tuple[str, dict[str, str], str]:
@@ -439,18 +440,86 @@ def edit(old: list[str], new: list[str]) -> tuple[str, dict[str, str], str]:
 
 def test_an_edit_shows_lines_that_stay_once_and_those_that_go():
     done = edit([*BODY, "    return 1"], [*BODY, "    return 2"])
-    shown_edit = json.loads(recent(history(done))["m2"])
+    assert recent(history(done)) == {}  # the last call
+    shown_edit = json.loads(recent(history(done, RUN))["m2"])
     assert shown_edit["old_string"] == "[… 20 lines, as in new_string]\n    return 1"
     assert shown_edit["new_string"] == done[1]["new_string"]
 
 
-def test_an_edit_that_failed_or_changes_every_line_is_shown_whole():
-    old, new = [*BODY, "    return 1"], [*BODY, "    return 2"]
-    call = edit(old, new)
-    failed = history((call[0], call[1], "Error: old_string not found"))
+def test_an_edit_that_failed_is_shown_whole():
+    call = edit([*BODY, "    return 1"], [*BODY, "    return 2"])
+    failed = history((call[0], call[1], "Error: old_string not found"), RUN)
     failed[2] = Item("m3", replace(failed[2].message, parts=(ToolResult("c0", (), is_error=True),)))
     assert recent(failed) == {}
-    assert recent(history(edit(BODY, [line.replace("line", "row") for line in BODY]))) == {}
+
+
+def test_of_the_many_lines_that_an_edit_or_a_patch_removed_the_first_or_none_stays():
+    rows = [line.replace("line", "row") for line in BODY]
+    changed = edit(BODY, rows)
+    shorter = json.loads(recent(history(changed, RUN))["m2"])
+    assert shorter["old_string"] == f"{BODY[0]}\n[… 19 lines, replaced; kept as m2]"
+    assert shorter["new_string"] == changed[1]["new_string"]
+    lines = ["*** Begin Patch", "*** Update File: a.py", "@@", *(f"-{line}" for line in BODY), "+x"]
+    patch = ("apply_patch", {"input": "\n".join([*lines, "*** End Patch"])}, "Success. Updated a.py")
+    assert json.loads(recent(history(patch, RUN))["m2"])["input"].split("\n")[2:5] == [
+        "@@",
+        "[… 20 lines, removed; kept as m2]",
+        "+x",
+    ]
+
+
+def write(body: list[str], told: str = "The file a.py has been updated.") -> tuple[str, JsonObject, str]:
+    return "Write", {"file_path": "a.py", "content": "\n".join(body)}, told
+
+
+def add(body: list[str]) -> tuple[str, JsonObject, str]:
+    lines = ["*** Begin Patch", "*** Add File: a.py", *(f"+{line}" for line in body), "*** End Patch"]
+    return "apply_patch", {"input": "\n".join(lines)}, "Success. Updated a.py"
+
+
+def here(body: list[str]) -> tuple[str, JsonObject, str]:
+    text = "\n".join(["cat > a.py <<'EOF'", *body, "EOF", "python a.py"])
+    return "bash", {"command": text}, ""
+
+
+def test_what_a_later_edit_replaced_is_left_out_wherever_it_was_written():
+    later = edit(BODY[2:18], ["    one line"])
+    note = "[… 16 lines, changed in m4]"
+    for earlier, key, sign in (
+        (write(BODY), "content", ""),
+        (edit(["x"], BODY), "new_string", ""),
+        (add(BODY), "input", "+"),
+        (here(BODY), "command", ""),
+    ):
+        shorter = json.loads(recent(history(earlier, later))["m2"])[key].split("\n")
+        at = shorter.index(note)
+        assert [line.removeprefix(sign) for line in (shorter[at - 1], shorter[at + 1])] == [BODY[1], BODY[18]]
+
+
+def test_every_form_of_a_file_that_is_written_anew_is_one_line():
+    note = "outdated: overwritten in m4"
+    for later in (write(["x"] * 9), add(["x"] * 9), here(["x"] * 9)):
+        for earlier in (write(BODY), add(BODY), here(BODY), edit(["x"], BODY)):
+            shorter = recent(history(earlier, later, RUN))["m2"]
+            assert note in shorter
+            assert BODY[7] not in shorter
+        read = recent(history(("Read", {"file_path": "a.py", "limit": 20}, "\n".join(BODY)), later, RUN))
+        assert read["m3"] == "[outdated: a.py was overwritten in m4; kept as m3]"
+    appended = here(BODY)
+    appended[1]["command"] = str(appended[1]["command"]).replace(">", ">>", 1)
+    assert "m2" not in recent(history(write(BODY), appended, RUN))
+
+
+def test_a_page_that_names_the_file_only_in_the_result_counts_as_well():
+    page = ("Write", {"text": "\n".join(BODY)}, "File created successfully at: /w/plan.md")
+    again = (
+        "Write",
+        {"text": "\n".join(BODY[::-1])},
+        "The file /w/plan.md has been overwritten successfully.",
+    )
+    assert json.loads(recent(history(page, again))["m2"]) == {
+        "text": "[outdated: overwritten in m4; kept as m2]"
+    }
 
 
 def test_a_read_leaves_out_the_lines_that_a_later_edit_replaces():

@@ -262,7 +262,7 @@ def _patch_text(arguments: JsonObject) -> str:
 # What a successful call did -------------------------------------------------------------------------------
 
 _IN_RESULT = lazy_pattern(
-    r"^The file (?P<edited>\S.*?) has been (?:updated|created)"
+    r"^The file (?P<edited>\S.*?) has been (?:updated|created|overwritten)"
     r"|^File created successfully at: (?P<made>.+?)(?:[ \t]+\([^()\n]*\))?\s*$"
     r"|^\(Open file: (?P<open>[^)\n]+)\)",
     re.MULTILINE,

@@ -23,9 +23,8 @@ from clew.compaction.propose.prune_calls import (
     echoes,
     failed_edits,
     repeated_arguments,
-    rewritten,
 )
-from clew.compaction.propose.prune_edited import replaced_lines, unchanged_lines
+from clew.compaction.propose.prune_edited import outdated_text
 from clew.compaction.propose.prune_prompts import repeated_prompts
 from clew.compaction.propose.prune_prose import replaced_plans
 from clew.compaction.propose.shrink import (
@@ -323,10 +322,10 @@ def _remarks(steps: Sequence[Step]) -> Iterator[Stub]:
 
 RULES: tuple[Rule, ...] = (
     *(_cycles, _said_again, _read_again, _nearly_repeated, _old_plans, failed_edits),
-    rewritten,
+    outdated_text,
 )
 """Rules about what something later repeats or outdates; they look at every step."""
-IN_RECENT: tuple[Rule, ...] = (*(_said_again, _read_again, _old_plans, failed_edits, rewritten),)
+IN_RECENT: tuple[Rule, ...] = (_said_again, _read_again, _old_plans, failed_edits)
 """Those for recent messages; a faded output is smaller than a stub with the lines that only it has."""
 ALONE: tuple[Rule, ...] = (acknowledged, _raw_logs, _oversized)
 """Rules about output that says little for its size; they look only at the step itself."""
@@ -365,11 +364,10 @@ def prune_repeated(context: ShrinkContext, start: int, stop: int, last: int | No
     collector = ShrinkCollector(context)
     steps = steps_of(context.view, start)
     rules = (rule(context, steps) for rule in IN_RECENT)
-    edited = (unchanged_lines(context, steps), replaced_lines(context, steps))
-    for stub in chain(*rules, _prose(context, start), repeated_arguments(context, steps), *edited):
+    for stub in chain(*rules, _prose(context, start), repeated_arguments(context, steps)):
         if start <= stub.place.message < stop:
             _add(collector, context, stub)
-    for stub in chain(echoes(context, steps), _reminders(context, steps)):
+    for stub in chain(outdated_text(context, steps), echoes(context, steps), _reminders(context, steps)):
         if start <= stub.place.message < (stop if last is None else last):
             _add(collector, context, stub)
     for stub in chain(confirmations(steps), _remarks(steps)):

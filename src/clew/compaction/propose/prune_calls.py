@@ -12,12 +12,10 @@ from clew.compaction.propose.edits import edits
 from clew.compaction.propose.line_kinds import NUMBERED_LINE
 from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.steps import (
-    WORTH_A_POINTER,
     WORTH_A_STUB,
     WORTH_CHARACTERS,
     Step,
     Stub,
-    is_whole,
     long_results,
     with_long_argument,
 )
@@ -26,38 +24,6 @@ from clew.ledger.tool_actions import ActionKind
 from clew.message import Role, Text
 from clew.message.parts import json_strings
 from clew.message.text import LINE_NUMBER
-
-
-def rewritten(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find calls that write a whole file which a later call writes or reads whole."""
-    if not with_long_argument(steps, WORTH_A_POINTER):
-        return
-    current: dict[str, str] = {}
-    found: list[Stub] = []
-    for step in reversed(steps):
-        if not (step.action.subject and step.succeeded):
-            continue
-        read, changed = step.files
-        path = changed[0] if step.action.kind is ActionKind.WRITE and len(changed) == 1 else ""
-        if path in current:
-            found += _without_content(context, step, current[path])
-        if path:
-            current[path] = f"written again in {context.view[step.call.message].id}"
-        elif read and not changed and is_whole(step):
-            current[read] = f"read in {step.name}"
-    yield from reversed(found)
-
-
-def _without_content(context: ShrinkContext, step: Step, later: str) -> Iterator[Stub]:
-    """Yield a call that writes a file without the file's text."""
-    given, name = step.given, context.view[step.call.message].id
-    if not isinstance(given, dict):
-        return
-    long = [key for key, text in given.items() if isinstance(text, str) and len(text) >= WORTH_A_POINTER]
-    if long:
-        note = f"[outdated: {later}; kept as {name}]"
-        yield Stub(step.call, json.dumps({**given, **dict.fromkeys(long, note)}), f"the file was {later}")
-
 
 _EDITS = frozenset((ActionKind.EDIT, ActionKind.PATCH))
 DONE_SHARE = 0.5
