@@ -218,7 +218,7 @@ def test_a_failed_edit_stays_until_most_of_it_was_made():
     imports = ("Edit", {"file_path": "a.py", "old_string": "y", "new_string": "import register"}, "ok")
     made = ("Edit", {"file_path": "a.py", "old_string": "z", "new_string": f"{draft}\n# end"}, "ok")
     assert "m2" not in recent(history(failed, imports))
-    assert "this edit failed" in recent(history(failed, imports, made))["m2"]
+    assert "[failed, done in m7; kept as m2]" in recent(history(failed, imports, made))["m2"]
 
 
 def test_a_prompt_that_a_later_call_repeats_is_shown_once():
@@ -248,7 +248,8 @@ def test_a_partial_read_outdates_nothing():
 def test_only_the_last_plan_keeps_its_list():
     todo = [{"content": f"task {n} with enough words to matter", "status": "open"} for n in range(12)]
     view = history(("TodoWrite", {"todos": todo}, "ok"), ("TodoWrite", {"todos": todo[1:]}, "ok"))
-    assert pruned(view) == {"m2": '{"outdated": "replaced by the plan in m4"}'}
+    note = "[… replaced by the plan in m4; kept as m2]"
+    assert json.loads(pruned(view)["m2"]) == {"todos": [{"content": note, "status": "open"}]}
 
 
 def test_an_answer_that_only_says_it_was_done_keeps_its_first_line():
@@ -327,9 +328,35 @@ def test_an_edit_that_failed_and_was_made_later_is_shown_by_its_file():
     edit = {"file_path": "/w/a.py", "old_string": "x = 1\n" * 60, "new_string": "y = 2\n" * 60}
     wrong = ("Edit", edit, "<tool_use_error>String to replace not found in file.</tool_use_error>")
     right = ("Edit", {**edit, "old_string": "x = 1"}, "The file /w/a.py has been updated.")
-    note = {"file": "/w/a.py", "outdated": "this edit failed; the file was changed in m5; kept as m2"}
-    assert json.loads(pruned(history(wrong, right))["m2"]) == note
+    note = "[failed, done in m5; kept as m2]"
+    shorter = json.loads(pruned(history(wrong, right))["m2"])
+    assert shorter == {"file_path": "/w/a.py", "old_string": note, "new_string": "[…]"}
     assert "m2" not in pruned(history(wrong, ("Read", {"file_path": "/w/a.py"}, "x = 1")))
+
+
+def test_a_failed_patch_of_several_files_and_its_error_are_a_line_each_once_all_of_it_was_made():
+    lines = {name: [f"+{name} row {n}" for n in range(30)] for name in ("a.py", "b.py")}
+
+    def patch(*names: str) -> str:
+        each = ("\n".join([f"*** Update File: {name}", "@@", *lines[name]]) for name in names)
+        return "\n".join(["*** Begin Patch", *each, "*** End Patch"])
+
+    error = "apply_patch verification failed: Failed to find expected lines in a.py:\n" + "\n".join(BODY)
+    view = history(
+        ("apply_patch", {"patchText": patch("a.py", "b.py")}, error),
+        ("apply_patch", {"patchText": patch("a.py")}, "Success. Updated a.py"),
+        ("apply_patch", {"patchText": patch("b.py")}, "Success. Updated b.py"),
+    )
+    view[2] = replace_result(view[2], is_error=True)
+    assert "m2" not in recent(view[:5])  # half of it is not enough if the rest was not tried again
+    shorter = recent(view)
+    assert json.loads(shorter["m2"])["patchText"].split("\n") == [
+        "*** Begin Patch",
+        "*** Update File: a.py",
+        "[failed, done in m5 and later; kept as m2]",
+        "*** End Patch",
+    ]
+    assert shorter["m3"] == f"{error.partition(chr(10))[0]}\n[done in m5 and later; kept as m3]"
 
 
 def test_an_outdated_test_run_keeps_its_verdict():

@@ -6,7 +6,6 @@ keeps beginning, end and lines about errors. The original stays in the log under
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +26,7 @@ from clew.compaction.propose.prune_calls import (
 from clew.compaction.propose.prune_edited import outdated_text
 from clew.compaction.propose.prune_prompts import repeated_prompts
 from clew.compaction.propose.prune_prose import replaced_plans
+from clew.compaction.propose.shown_arguments import dumped, noted_list
 from clew.compaction.propose.shrink import (
     REMINDER,
     REMINDER_END,
@@ -263,7 +263,8 @@ def _old_plans(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
         later = last[step.asked.name]
         if later is not step:
             name = context.view[later.call.message].id
-            note = json.dumps({"outdated": f"replaced by the plan in {name}"})
+            own = context.view[step.call.message].id
+            note = dumped(noted_list(step.given, f"[… replaced by the plan in {name}; kept as {own}]"))
             yield Stub(step.call, note, f"replaced by the plan in {name}", later.call)
 
 

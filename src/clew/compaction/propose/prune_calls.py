@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
+from typing import TypeAlias
 
 from clew.compaction.propose.edits import edits
 from clew.compaction.propose.line_kinds import NUMBERED_LINE
+from clew.compaction.propose.shown_arguments import dumped, noted
 from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.steps import (
     WORTH_A_STUB,
@@ -19,48 +21,69 @@ from clew.compaction.propose.steps import (
     long_results,
     with_long_argument,
 )
-from clew.ledger.shell import normal_path
-from clew.ledger.tool_actions import ActionKind
+from clew.ledger.outcome import Ended, outcome
+from clew.ledger.tool_actions import CHANGING, ActionKind
 from clew.message import Role, Text
 from clew.message.parts import json_strings
 from clew.message.text import LINE_NUMBER
 
-_EDITS = frozenset((ActionKind.EDIT, ActionKind.PATCH))
 DONE_SHARE = 0.5
 """Share of the lines of a failed edit that later edits inserted if it was made in another way."""
 
 
-def _inserted(step: Step) -> set[str]:
-    """Return the lines that an edit inserts."""
-    added = (text for _, new in edits(step.given) for text in new)
-    return {line.strip() for text in added for line in text.split("\n")} - {""}
-
-
 def failed_edits(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find edits that failed and were mostly made later."""
-    long = (step for step in steps if context.may_free(step.call, WORTH_A_STUB))
-    if not any(step.action.kind in _EDITS and not step.succeeded for step in long):
+    """Find edits that failed and were mostly made later, and what their results say."""
+    if not any(step.action.kind in CHANGING and not step.succeeded for step in steps):
         return
-    changed: dict[str, str] = {}
-    inserted: dict[str, set[str]] = {}
+    done: dict[str, dict[_Line, str]] = {}
     found: list[Stub] = []
     for step in reversed(steps):
         if step.succeeded:
             for path in step.files[1]:
-                changed[path] = step.name
-                inserted.setdefault(path, set()).update(_inserted(step))
-            continue
-        path = normal_path(step.action.title) if step.action.kind in _EDITS else ""
-        wanted = _inserted(step) if path in changed else set()
-        if wanted and len(wanted & inserted[path]) >= DONE_SHARE * len(wanted):
-            later = changed[path]
-            name = context.view[step.call.message].id
-            note = {
-                "file": path,
-                "outdated": f"this edit failed; the file was changed in {later}; kept as {name}",
-            }
-            found.append(Stub(step.call, json.dumps(note), f"failed, and done in {later}"))
+                done.setdefault(path, {}).update(dict.fromkeys(_changed_lines(step, path), step.name))
+        elif step.action.kind in CHANGING and context.may_free(step.call, WORTH_A_STUB):
+            found += _made_later(context, step, done)
     yield from reversed(found)
+
+
+_Line: TypeAlias = tuple[str, str]
+"""A line that an edit inserts or removes: "+" or "-", and the line without indentation."""
+
+
+def _changed_lines(step: Step, path: str) -> frozenset[_Line]:
+    """Return the lines that an edit inserts into a file; those that it removes if it only removes."""
+    pairs = list(edits(step.given, path))
+    lines = (("+", line.strip()) for _, new in pairs for text in new for line in text.split("\n"))
+    added = frozenset(line for line in lines if line[1])
+    gone = (("-", line.strip()) for old, _ in pairs for text in old for line in text.split("\n"))
+    return added or frozenset(line for line in gone if line[1])
+
+
+def _made_later(
+    context: ShrinkContext, step: Step, done: Mapping[str, Mapping[_Line, str]]
+) -> Iterator[Stub]:
+    """Yield short forms of a failed edit and of its result if later calls made most of it in every file.
+
+    ``done`` are the lines that were changed later in each file, and the messages that did it.
+    """
+    made: set[str] = set()
+    for path in step.files[1]:
+        later_lines, wanted = done.get(path, {}), _changed_lines(step, path)
+        again = [later_lines[line] for line in wanted if line in later_lines]
+        if not again or len(again) < DONE_SHARE * len(wanted):
+            return
+        made.update(again)
+    if not made:
+        return
+    first, *others = sorted(made, key=lambda name: (len(name), name))
+    later = f"{first} and later" if others else first
+    ended = outcome(step.action, step.told).ended
+    note = f"[{ended}, done in {later}; kept as {context.view[step.call.message].id}]"
+    shorter = noted(step.given, note, step.action.subject)
+    yield Stub(step.call, dumped(shorter), f"{ended}, and done in {later}")
+    if ended is Ended.FAILED:  # a person who refused it may have said why
+        first = step.text.strip().split("\n", 1)[0][:WORTH_CHARACTERS]
+        yield Stub(step.result, f"{first}\n[done in {later}; kept as {step.name}]", f"done in {later}")
 
 
 _ACKNOWLEDGE = frozenset(
@@ -141,7 +164,6 @@ def _only_confirms(step: Step) -> bool:
     )
 
 
-_WRITES = frozenset((ActionKind.WRITE, ActionKind.EDIT, ActionKind.PATCH))
 _ANNOUNCES = re.compile(r"(?<=\.)\s[^.\n]*(?:`[^`\n]*`[^.\n]*)*:\Z")
 """A last sentence that announces the lines which are left out."""
 ECHO_SHARE = 0.5
@@ -151,7 +173,7 @@ ECHO_SHARE = 0.5
 def echoes(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find results that show again what their call wrote; lines that only the result has stay."""
     for step in long_results(steps):
-        if step.action.kind not in _WRITES or not step.succeeded:
+        if step.action.kind not in CHANGING or not step.succeeded:
             continue
         written, lines, bare = _written(step), step.text.split("\n"), _bare_lines(step.text)
         if written.isdisjoint(bare):
@@ -201,7 +223,7 @@ def repeated_arguments(context: ShrinkContext, steps: Sequence[Step]) -> Iterato
     asked = _long_requests(context, long[0].call.message) if long else {}
     for step in reversed(long):
         given = step.given
-        if not isinstance(given, dict) or step.action.kind in _WRITES:
+        if not isinstance(given, dict) or step.action.kind in CHANGING:
             continue
         shorter = dict(given)
         name = context.view[step.call.message].id

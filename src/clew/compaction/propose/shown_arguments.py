@@ -37,12 +37,12 @@ def with_strings(given: Json, shorter: Callable[[str], str]) -> Json:
 def noted(given: Json, note: str, path: str = "") -> Json:
     """Return arguments with a note in place of their long values; the first element stays of each list.
 
-    A path stays, and the lines of a patch that name its files.
+    A path stays, and the line of a patch that names its first file.
     """
     notes = iter((note,))
 
     def shorter(text: str) -> str:
-        if text == path or (len(text) <= SHORT_VALUE and "\n" not in text):
+        if "\n" not in text and (text == path or len(text) <= SHORT_VALUE):
             return text
         return _noted_text(text, next(notes, LEFT_OUT))
 
@@ -52,8 +52,8 @@ def noted(given: Json, note: str, path: str = "") -> Json:
 def _noted_text(text: str, note: str) -> str:
     if "*** Begin Patch" not in text:
         return note
-    *names, last = [line for line in text.split("\n") if line.startswith("*** ")]
-    return "\n".join((*names, note, last))
+    begin, *names, end = [line for line in text.split("\n") if line.startswith("*** ")]
+    return "\n".join((begin, *names[:1], note, end))
 
 
 def _with_first_elements(given: Json) -> Json:
