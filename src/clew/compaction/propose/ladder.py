@@ -6,7 +6,7 @@ not. Rules that do not fit are an error, never a silent loss.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from clew.budget import Trigger
@@ -26,6 +26,7 @@ from clew.compaction.propose.prune import (
     prune_repeated_outputs,
 )
 from clew.compaction.propose.scene import Scene
+from clew.compaction.propose.shown_again import Shown, shown_once, whole_in
 from clew.compaction.propose.shrink import shorten, with_true_pointers
 from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.steps import WORTH_OF_PROSE
@@ -54,6 +55,8 @@ TEXT_SHARE = (0.2, 0.1)
 model continues as well (``bench/results/reader.md``); people who had to continue asked for it first."""
 LEAST_SPARE_SHARE = 0.02
 """...and if at least this is left, more of each is shown."""
+TRIES = 2
+"""Plans that leave out what later results show, before one that does not: it bounds the time."""
 
 
 @gc_paused
@@ -67,10 +70,7 @@ def propose(task: CompactionTask, written: Written | None = None) -> Plan:
     if task.chosen is not None:
         return _of_range(scene, *task.chosen, written)
     gentle = _prune_only(scene)
-    if gentle is not None:
-        plan = _plan(scene, gentle)
-    else:
-        plan = _with_digest(*_find_cut(scene, for_prose=written is not None), written)
+    plan = _plan(scene, gentle) if gentle is not None else _fitted(scene, written)
     return propose(replace(task, states_open=True), written) if _hides_open(task, plan) else plan
 
 
@@ -84,15 +84,40 @@ def _hides_open(task: CompactionTask, plan: Plan) -> bool:
     return not all(words in text for words in task.unseen_open)
 
 
-def _find_cut(scene: Scene, *, for_prose: bool) -> tuple[Scene, Cut]:
-    """Find where to cut; if nothing else fits, the summary of another tool is condensed with the rest."""
+def _fitted(scene: Scene, written: Written | None) -> Plan:
+    """Return the plan, mostly with a digest; what the last results show is left out elsewhere."""
+    cut_short: set[Shown] = set()
+    for _ in range(TRIES):
+        found, cut, relied_on = _find_cut(scene, for_prose=written is not None, cut_short=cut_short)
+        plan = _with_digest(found, cut, written)
+        more = relied_on - whole_in(plan, scene.task.view, relied_on)
+        if not more:
+            break
+        cut_short |= more
+    else:
+        plan = _with_digest(*_find_cut(scene, for_prose=written is not None, cut_short=None)[:2], written)
+    return plan
+
+
+def _find_cut(
+    scene: Scene, *, for_prose: bool, cut_short: Collection[Shown] | None = ()
+) -> tuple[Scene, Cut, set[Shown]]:
+    """Find where to cut; if nothing else fits, the summary of another tool is condensed with the rest.
+
+    Lines that the last results show again are left out; these results are returned, too. Those in
+    ``cut_short`` do not stay whole; None means all.
+    """
     try:
-        return find_cut(_pruned(scene, for_prose=for_prose))
+        pruned = _pruned(scene, for_prose=for_prose)
+        relied_on: set[Shown] = set()
+        if cut_short is not None:
+            pruned, relied_on = shown_once(pruned, _prunable(scene), cut_short)
+        return *find_cut(pruned), relied_on
     except BudgetExceeded:
         if not scene.task.tool_summary or not scene.task.keep.summary_share:
             raise
         keep = replace(scene.task.keep, summary_share=0.0)
-        return _find_cut(Scene(replace(scene.task, keep=keep)), for_prose=for_prose)
+        return _find_cut(Scene(replace(scene.task, keep=keep)), for_prose=for_prose, cut_short=cut_short)
 
 
 def _pruned(scene: Scene, *, for_prose: bool) -> Scene:
@@ -217,7 +242,7 @@ def outline(task: CompactionTask) -> Outline | None:
         return builder.outline(room) if start <= scene.floor else None
     if _prune_only(scene) is not None:
         return None
-    _, cut = _find_cut(scene, for_prose=True)
+    _, cut, _ = _find_cut(scene, for_prose=True)
     return cut.builder.outline(cut.digest_room) if cut.builder else None
 
 

@@ -32,7 +32,7 @@ class Replaced(NamedTuple):
 
 def with_notes(lines: Sequence[str], why: Sequence[str]) -> str:
     """Return lines with a note for each long run of those with the same reason to leave; "" is none."""
-    return "\n".join(_noted(lines, why))
+    return "\n".join(_noted(lines, why) if any(why) else lines)
 
 
 def _noted(lines: Sequence[str], why: Sequence[str]) -> Iterator[str]:
@@ -53,7 +53,8 @@ def without_replaced(text: str, replaced: Sequence[Replaced]) -> str:
         return text
     lines = text.split("\n")
     bare = [NUMBERED_LINE.sub("", line).strip() for line in lines]
-    return with_notes(lines, _reasons(bare, replaced))
+    why = _reasons(bare, replaced)
+    return with_notes(lines, why) if any(why) else text
 
 
 def _reasons(bare: Sequence[str], replaced: Sequence[Replaced]) -> list[str]:
@@ -112,7 +113,7 @@ def without_removed(lines: Sequence[str], replaced: Sequence[Replaced], name: st
     if name:
         gone = f"removed; kept as {name}"
         why = [gone if line[:1] == "-" else one for line, one in zip(lines, why, strict=True)]
-    return [*_noted(lines, why)]
+    return [*_noted(lines, why)] if any(why) else [*lines]
 
 
 def documents(line: str) -> list[EditBlock]:

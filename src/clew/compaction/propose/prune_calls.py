@@ -175,7 +175,7 @@ def echoes(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     for step in long_results(steps):
         if step.action.kind not in CHANGING or not step.succeeded:
             continue
-        written, lines, bare = _written(step), step.text.split("\n"), _bare_lines(step.text)
+        written, lines, bare = _written(step), step.text.split("\n"), bare_lines(step.text)
         if written.isdisjoint(bare):
             continue
         own = [
@@ -184,7 +184,7 @@ def echoes(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
             if text and text not in written and not NUMBERED_LINE.match(line)
         ]
         if sum(map(len, own)) <= (1 - ECHO_SHARE) * len(step.text):
-            is_all = written.union(_bare_lines("\n".join(own)), ("",)).issuperset(bare)
+            is_all = written.union(bare_lines("\n".join(own)), ("",)).issuperset(bare)
             what = "lines that repeat the change" if is_all else "lines: the change and what is around it"
             note = f"[… {len(lines) - len(own):,} {what}, kept as {step.name}]"
             told = _ANNOUNCES.sub("", "\n".join(own).strip())
@@ -193,16 +193,16 @@ def echoes(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
 
 def says_change(step: Step) -> bool:
     """Whether the call of an edit says what it wrote: some transcripts have only the result."""
-    return any(edits(step.given)) or not _written(step).isdisjoint(_bare_lines(step.text))
+    return any(edits(step.given)) or not _written(step).isdisjoint(bare_lines(step.text))
 
 
 def _written(step: Step) -> set[str]:
     """Return the lines in the arguments of a call that are not blank."""
-    texts = map(_bare_lines, json_strings(step.given))
+    texts = map(bare_lines, json_strings(step.given))
     return set(chain.from_iterable(texts)) - {""}
 
 
-def _bare_lines(text: str) -> list[str]:
+def bare_lines(text: str) -> list[str]:
     """Return the lines of a text, of a listing or of a diff without numbers, signs and indentation."""
     return [*map(str.strip, _FRAME.sub("", text).split("\n"))]
 

@@ -14,7 +14,7 @@ from clew.compaction.propose.focus import FOCUS_SHARE, Focus
 from clew.compaction.propose.guides import guides_in
 from clew.compaction.propose.prune_calls import says_change
 from clew.compaction.propose.shrink_context import ExcerptSources, Folds
-from clew.compaction.propose.steps import Step, steps_of
+from clew.compaction.propose.steps import WORTH_A_POINTER, Step, steps_of
 from clew.compaction.propose.tail import (
     CHARACTERS_PER_TOKEN,
     FEW_SHARE,
@@ -135,6 +135,17 @@ class Scene:
             shared=self.shared,
         )
 
+    def with_more_pruned(self, shrinks: Sequence[Shrink]) -> Scene:
+        """Return the same scene with more messages pruned, or again."""
+        pruned = {shrink.id: shrink for shrink in (*self.pruned, *shrinks)}
+        return Scene(
+            self.task,
+            drop_thinking=self.drop_thinking,
+            pruned=[*pruned.values()],
+            protected=self.protected,
+            shared=self.shared,
+        )
+
     def with_pruned(self, shrinks: Sequence[Shrink], start: int) -> list[Shrink]:
         """Return shrinks of messages from an index on, with the prunings that they do not replace."""
         known = {shrink.id for shrink in shrinks}
@@ -205,10 +216,12 @@ class Scene:
 
     @cached_property
     def _plan(self) -> int | None:
-        """The index of the message with the latest text of a plan among recent ones: read or written."""
+        """The index of the message with the latest text of a plan: read, written or presented."""
         start = max(self.floor, len(self.view) - RECENT)
         for step in self._steps_since(start):
             read, changed = step.files if step.action.subject else ("", [])
+            if step.action.kind is ActionKind.PROPOSE and len(step.asked.input_text) >= WORTH_A_POINTER:
+                return step.call.message
             is_written = step.action.kind is ActionKind.WRITE
             if is_plan(read) or (is_written and len(changed) == 1 and is_plan(changed[0])):
                 return step.call.message if is_written else step.result.message
