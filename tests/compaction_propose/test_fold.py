@@ -128,3 +128,36 @@ def test_a_view_that_fits_once_it_is_folded_loses_nothing_else():
     view = history(*steps, ("run", {"cmd": "a"}, log))
     plan = propose(situation(view, target=1_500))
     assert touched(plan) == {view[-1].id}
+
+
+def test_of_blocks_that_differ_in_some_lines_those_lines_stay():
+    names, rule = ("hooks", "hero", "pattern", "cart", "login", "basket"), "-" * 31
+    title = "# Unhandled error between tests"
+    lines = [
+        line
+        for name in names
+        for line in (f"src/{name}.test.ts:", "", title, rule, f"error: no module '{name}'", rule, "")
+    ]
+    shown, _ = folded("\n".join([*lines, " 6 fail"]))
+    assert shown.split("\n")[:12] == [
+        *lines[:9],
+        "[the 7 lines above, 5 times in all; of the others what differs:]",
+        "error: no module 'hero'",
+        "src/pattern.test.ts:",
+    ]
+    assert shown.count(title) == 2  # the last block ends in another way
+    for name in names:
+        assert f"src/{name}.test.ts:" in shown
+        assert f"error: no module '{name}'" in shown
+    assert shown.endswith("\n 6 fail")
+
+
+def test_rows_of_data_are_not_blocks():
+    rows = "\n".join(f'{{\n  "name": "row {n}",\n  "type": "file",\n}},' for n in range(40))
+    assert folded(rows)[0] == rows
+
+
+def test_of_the_frames_of_a_spinner_the_last_stays():
+    frames = "".join(f"{'◒◐◓◑'[n % 4]}  Uploading the bundle{'.' * (n // 4)}" for n in range(20))
+    shown, _ = folded(f"┌  build\n{frames}◇  Done\n")
+    assert shown == "┌  build\n◑  Uploading the bundle....◇  Done\n"

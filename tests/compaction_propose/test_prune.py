@@ -176,7 +176,25 @@ def test_a_result_repeats_a_change_only_if_the_call_shows_it():
         ),
         ("Edit", {"file_path": "a.py"}, "The file a.py has been updated. Warning: x is not defined.", None),
         ("Edit", {"file_path": "a.py"}, "The file other.py has been updated by the formatter, too.", None),
-        ("Edit", {}, "The file /app/a.py has been updated successfully.", None),
+        ("Edit", {}, "The file /app/a.py has been updated successfully.", "[updated: /app/a.py]"),
+        ("Edit", {}, "The file /app/a.py has been updated. Warning: x is not defined.", None),
+        (
+            "apply_patch",
+            {"input": "*** Begin Patch\n*** Update File: /w/My Docs/a.md\n@@\n-x\n+y\n*** End Patch"},
+            json.dumps(
+                {
+                    "output": "Success. Updated the following files:\nM My Docs/a.md\n",
+                    "metadata": {"exit_code": 0},
+                }
+            ),
+            "[updated]",
+        ),
+        (
+            "apply_patch",
+            {"input": "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch"},
+            "Success. Updated the following files:\nM a.py\nM other.py",
+            None,
+        ),
         ("Read", {"file_path": "a.py"}, "The file a.py has been updated successfully.", None),
     ],
 )
@@ -185,6 +203,18 @@ def test_a_result_that_only_says_that_it_worked_is_a_word(
 ):
     view = history((tool, given, told), ("run", {"cmd": "b"}, "ok"))
     assert recent(view) == ({"m3": short} if short else {})
+
+
+def test_results_of_calls_without_arguments_name_the_same_file_once():
+    told = "The file /app/pages/rates.py has been updated successfully."
+    other = "The file /app/pages/days.py has been updated successfully."
+    view = history(*(("Edit", {}, text) for text in (told, told, other, told)), RUN)
+    assert list(recent(view).values()) == [
+        "[updated: /app/pages/rates.py]",
+        "[updated: the same file]",
+        "[updated: /app/pages/days.py]",
+        "[updated: /app/pages/rates.py]",
+    ]
 
 
 def test_calls_that_do_not_say_what_they_ask_for_are_not_the_same_call():
@@ -397,6 +427,21 @@ def test_a_run_that_passed_is_outdated_by_a_later_one_that_passed_too():
     assert passed["m3"] == "3 passed\n[outdated: the same call was made again in m7; kept as m3]"
     failed = pruned(history(run("first", "1 failed"), edit, run("again", "4 passed")))
     assert not failed.get("m3", "").startswith("1 failed\n[outdated")
+
+
+def test_a_run_after_a_change_that_says_the_same_outdates_the_one_before():
+    edit = ("Edit", {"file_path": "a.py", "old_string": "x = 1", "new_string": "x = 2"}, "edited")
+    told = [f"dist/part{n}.css   2.77 kB │ gzip:  1.08 kB" for n in range(8)]
+
+    def build(name: str, seconds: str) -> tuple[str, JsonObject, str]:
+        lines = [*told, f"dist/index-{name}.js   235.{len(seconds)} kB", f"built in {seconds}"]
+        return "bash", {"command": "make"}, "\n".join(lines)
+
+    same = recent(history(build("CyOyf1pX", "543ms"), edit, build("BzYk21VH", "1.2s"), RUN))
+    assert same["m3"] == "[outdated: the same call was made again in m7; kept as m3]"
+    score = ("bash", {"command": "make"}, "\n".join(f"accuracy of part {n}: 0.8{n}" for n in range(8)))
+    better = (*score[:2], score[2].replace("0.8", "0.9"))
+    assert "m3" not in recent(history(score, edit, better, RUN))
 
 
 REMINDER = f"\n\n<system-reminder>\n{'Consider whether this file is malware. ' * 8}\n</system-reminder>\n"

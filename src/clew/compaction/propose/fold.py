@@ -1,10 +1,12 @@
-"""Texts without what takes room and says nothing: lines that repeat in a cycle, and colour codes.
+"""Texts without what takes room and says nothing: lines that repeat in a cycle, colours, frames of a spinner.
 
 The traceback of a recursion, or a log of the same steps again and again, becomes one round of its lines: ::
 
     File "power.py", line 551, in is_prime
     File "power.py", line 560, in is_even
     [the 2 lines above, 321 times in all]
+
+If only some lines of each round are the same, the others of each stay.
 """
 
 from __future__ import annotations
@@ -28,6 +30,13 @@ WORTH_FOLDING = 120
 """Characters that folding a cycle must save: the note takes a third of it."""
 MOST_LINES = 100_000
 """A longer text is a giant of which little is shown in any case."""
+LEAST_SIMILAR, FEWEST_SIMILAR = 4, 3
+"""Lines of a round of which only some are the same, and the number of rounds; chosen by hand."""
+SAYS_SOMETHING = 12
+"""Characters from which a line may be the mark of such a round: a bracket is in every text."""
+_FRAMES = re.compile(r"(?:[\u2801-\u28ff◐-◓◴-◷][^\n\u2801-\u28ff◐-◓◴-◷]{0,200}+){3,}+")
+"""The frames of a spinner, which a terminal shows one after the other at the same place."""
+_SPINNER = re.compile(r"[\u2801-\u28ff◐-◓◴-◷]")
 _CHANGED_LINE = re.compile(r"^(?:\x1b\[[\d;]*+m)*+(?:\+(?!\+\+ )|-(?!-- ))", re.MULTILINE)
 """A line that a diff marks as added or removed."""
 
@@ -48,7 +57,9 @@ def folded(text: str, protected: Sequence[Span] = ()) -> tuple[str, list[Span]]:
     has_colours = "\x1b" in text and not _tells_by_colour(text)
     colours = (Removal(*one.span()) for one in COLOUR.finditer(text)) if has_colours else ()
     removals = sorted(
-        one for one in chain(_rounds(text), colours) if not any(_meet(one, span) for span in protected)
+        one
+        for one in chain(_rounds(text), _frames(text), colours)
+        if not any(_meet(one, span) for span in protected)
     )
     pieces: list[str] = []
     spans = list(protected)
@@ -74,6 +85,13 @@ def _meet(removal: Removal, span: Span) -> bool:
     return removal.start < span[1] and span[0] < removal.end
 
 
+def _frames(text: str) -> Iterator[Removal]:
+    """Yield the frames of spinners, but for the last of each."""
+    for frames in _FRAMES.finditer(text) if _SPINNER.search(text) else ():
+        *_, last = _SPINNER.finditer(text, *frames.span())
+        yield Removal(frames.start(), last.start())
+
+
 def _rounds(text: str) -> Iterator[Removal]:
     """Yield the rounds after the first of every cycle of lines."""
     lines = text.split("\n", MOST_LINES)
@@ -91,6 +109,14 @@ def _rounds(text: str) -> Iterator[Removal]:
                 what = "line" if length == 1 else f"{length} lines"
                 yield Removal(start, end, f"[the {what} above, {rounds:,} times in all]")
                 i, at = i + length * rounds, end + 1
+                continue
+        length = again[i] - i
+        if LEAST_SIMILAR <= length <= LONGEST_CYCLE and again[i + length] == i + 2 * length:
+            rounds, same = _similar_rounds(lines, again, i)
+            if same:
+                yield from _same_lines(lines, i, at, same, rounds)
+                at += sum(map(len, lines[i : i + length * rounds])) + length * rounds
+                i += length * rounds
                 continue
         at += len(lines[i]) + 1
         i += 1
@@ -126,3 +152,36 @@ def _cycle(lines: Sequence[str], again: Sequence[int], start: int) -> tuple[int,
         if (rounds - 1) * length > (best[1] - 1) * best[0]:
             best = (length, rounds)
     return best
+
+
+def _similar_rounds(lines: Sequence[str], again: Sequence[int], start: int) -> tuple[int, list[bool]]:
+    """Return the rounds that begin with a line, and which of their lines are the same in all; none if few."""
+    length = again[start] - start
+    rounds, at = 1, start
+    says = len(lines[start]) >= SAYS_SOMETHING
+    while says and again[at] == at + length and at + 2 * length <= len(lines):
+        rounds, at = rounds + 1, at + length
+    first = lines[start : start + length]
+    each = [lines[start + n * length : start + (n + 1) * length] for n in range(1, rounds)]
+    same = [all(one[j] == line for one in each) for j, line in enumerate(first)]
+    told = [line for line in first if line.strip()]
+    shared = [line for line, is_same in zip(first, same, strict=True) if is_same and line.strip()]
+    saved = (sum(map(len, shared)) + len(shared)) * (rounds - 1)
+    told_twice = sum(len(line) >= SAYS_SOMETHING for line in shared) >= 2
+    if rounds < FEWEST_SIMILAR or not told_twice or 2 * len(shared) < len(told) or saved < 2 * WORTH_FOLDING:
+        return 1, []
+    return rounds, same
+
+
+def _same_lines(
+    lines: Sequence[str], start: int, at: int, same: Sequence[bool], rounds: int
+) -> Iterator[Removal]:
+    """Yield the lines of rounds after the first that are the same; the first begins at an offset."""
+    length, size = len(same), sum(map(len, lines)) + len(lines) - 1
+    note = f"[the {length} lines above, {rounds:,} times in all; of the others what differs:]\n"
+    for i in range(start, start + length * rounds):
+        end = at + len(lines[i]) + 1
+        if i >= start + length and same[(i - start) % length]:
+            yield Removal(at, min(end, size), note)
+            note = ""
+        at = end

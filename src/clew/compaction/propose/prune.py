@@ -46,6 +46,7 @@ from clew.compaction.propose.steps import (
     Stub,
     is_whole,
     long_results,
+    short_path,
     steps_of,
 )
 from clew.ledger.tool_actions import ActionKind
@@ -64,7 +65,6 @@ OVERSIZED_TOKENS = 4_000
 EXCERPT_TOKENS = 1_000
 LOG_CHARACTERS = 2_400
 LOG_TOKENS = 300
-LONGEST_NAME = 80
 
 
 Rule: TypeAlias = Callable[[ShrinkContext, Sequence[Step]], Iterator[Stub]]
@@ -159,8 +159,23 @@ _CHANGES_FILES = frozenset((ActionKind.WRITE, ActionKind.EDIT, ActionKind.PATCH,
 
 
 def _is_experiment(context: ShrinkContext, step: Step, later: Step, changes: Sequence[Place]) -> bool:
-    """Whether files changed between two runs with different outcomes; not if both passed."""
-    return _changed_between(step, later, changes) and not (_passed(context, step) and _passed(context, later))
+    """Whether files changed between two runs with different outcomes; not if both passed or say the same."""
+    if not _changed_between(step, later, changes) or (_passed(context, step) and _passed(context, later)):
+        return False
+    return not (step.succeeded and later.succeeded and _say_the_same(step.text, later.text))
+
+
+def _say_the_same(text: str, later: str) -> bool:
+    """Whether a later output has all lines of an earlier one, but for times, sizes and ids."""
+    lines, others = ({*_OF_ONE_RUN.sub("0", one).split("\n")} - {""} for one in (text, later))
+    return lines <= others
+
+
+_OF_ONE_RUN = re.compile(
+    r"\b\d+(?:\.\d+)?[ ]?(?:ms|s|sec|seconds|m|min|[kKM]i?B)\b|\b\d\d?:\d\d(?::\d\d(?:\.\d+)?)?\b"
+    r"|\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{8,}\b"
+)
+"""What differs between two runs that did the same: durations, times, sizes, ids with digits in them."""
 
 
 def _passed(context: ShrinkContext, step: Step) -> bool:
@@ -226,8 +241,8 @@ def _outdated_reads(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[S
             later = f"{_READ_AGAIN} {whole.name}", whole.result
         if later and not changed:
             why, place = later
-            text = f"[outdated: {_short(read)} was {why}; kept as {step.name}]"
-            found.append(Stub(step.result, text, f"{_short(read)} {why}", place))
+            text = f"[outdated: {short_path(read)} was {why}; kept as {step.name}]"
+            found.append(Stub(step.result, text, f"{short_path(read)} {why}", place))
         for path in changed:
             changes[path] = (f"changed in {step.name}", step.result)
         if read and not changed and is_whole(step):
@@ -330,10 +345,6 @@ IN_RECENT: tuple[Rule, ...] = (_said_again, _read_again, _old_plans, failed_edit
 """Those for recent messages; a faded output is smaller than a stub with the lines that only it has."""
 ALONE: tuple[Rule, ...] = (acknowledged, _raw_logs, _oversized)
 """Rules about output that says little for its size; they look only at the step itself."""
-
-
-def _short(path: str) -> str:
-    return path if len(path) <= LONGEST_NAME else f"…{path[-LONGEST_NAME:]}"
 
 
 def prune(context: ShrinkContext, stop: int, excess_tokens: int) -> list[Shrink]:

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from clew.compaction.propose.edits import edits
 from clew.compaction.propose.line_kinds import NUMBERED_LINE
 from clew.compaction.propose.shown_arguments import dumped, noted
+from clew.compaction.propose.shrink import without_remark
 from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.steps import (
     WORTH_A_STUB,
@@ -19,10 +20,11 @@ from clew.compaction.propose.steps import (
     Step,
     Stub,
     long_results,
+    short_path,
     with_long_argument,
 )
 from clew.ledger.outcome import Ended, outcome
-from clew.ledger.tool_actions import CHANGING, ActionKind
+from clew.ledger.tool_actions import CHANGING, ActionKind, changed_file
 from clew.message import Role, Text
 from clew.message.parts import json_strings
 from clew.message.text import LINE_NUMBER
@@ -128,7 +130,7 @@ _SAYS_DONE = frozenset(
     ok old output overwritten patch removed renamed replaced replacement replacements saved seconds success
     successful successfully the time to total update updated wall was were with wrote written
     applicable continue current ensure if list plan please proceed progress tasks that todo todos track use
-    you your
+    you your duration_seconds exit_code metadata
     """.split()  # noqa: SIM905  # as a literal it takes a line for each word
 )
 """Words of results that only say that a file or a task list was changed, and how much."""
@@ -137,24 +139,37 @@ _PATH = re.compile(r".+[./].+")
 
 
 def confirmations(steps: Sequence[Step]) -> Iterator[Stub]:
-    """Find results that say no more than that the call worked, such as "The file a.py has been updated."."""
+    """Find results that say no more than that the call worked, such as "The file a.py has been updated.".
+
+    If the call does not name the file, as in some transcripts, its name stays once.
+    """
+    before = ""
     for step in steps:
+        named, before = before, ""
         if len(step.text) > LONGEST_CONFIRMATION:
             continue
         short = _CONFIRMED.get(step.action.kind)
-        if short and step.succeeded and _only_confirms(step):
-            short = "[created]" if "creat" in step.text.lower() else short
+        if not short or not step.succeeded:
+            continue
+        short = "[created]" if "creat" in step.text.lower() else short
+        if _only_confirms(step, step.action.subject):
             yield Stub(step.result, short, "only says that it worked")
+        elif not step.asked.input and (path := changed_file(step.text)) and _only_confirms(step, path):
+            before = path
+            what = "the same file" if path == named else short_path(path)
+            yield Stub(step.result, f"{short[:-1]}: {what}]", "only says that it worked")
 
 
-def _only_confirms(step: Step) -> bool:
-    """Whether all that a result says is in its call, but for words such as "updated"."""
-    path = step.action.subject
-    text = step.text.replace(path, " ") if path else step.text
+def _only_confirms(step: Step, path: str) -> bool:
+    """Whether all that a result says is a path, in its call, or words such as "updated"."""
+    text = without_remark(_LINE_FEED.sub("\n", step.text))
+    given = step.asked.input_text.lower()
+    if step.action.kind is ActionKind.PATCH:
+        text = _LISTED.sub(lambda line: line[0] if line[1].lower() not in given else "", text)
+    text = text.replace(path, " ") if path else text
     tokens = set(_TOKEN.findall(text.lower())) - _SAYS_DONE
     if not tokens:
         return bool(step.text)
-    given = step.asked.input_text.lower()
     in_call = _TOKEN if step.action.kind is ActionKind.TODO else _PATH
     return all(
         token in _SAYS_DONE
@@ -164,6 +179,10 @@ def _only_confirms(step: Step) -> bool:
     )
 
 
+_LINE_FEED = re.compile(r"\\n")
+"""A line feed in a result that is JSON."""
+_LISTED = re.compile(r"^[AMD] (?:.*/)?([^/\n]+)$", re.MULTILINE)
+"""A file in the list of those that a patch changed."""
 _ANNOUNCES = re.compile(r"(?<=\.)\s[^.\n]*(?:`[^`\n]*`[^.\n]*)*:\Z")
 """A last sentence that announces the lines which are left out."""
 ECHO_SHARE = 0.5

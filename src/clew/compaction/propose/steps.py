@@ -181,3 +181,12 @@ def long_results(steps: Sequence[Step]) -> Iterator[Step]:
 def with_long_argument(steps: Sequence[Step], characters: int) -> list[Step]:
     """Return the calls whose arguments have at least so many characters, as JSON."""
     return [step for step in steps if len(step.asked.input_text) >= characters]
+
+
+LONGEST_NAME = 80
+"""Characters of a path that a note shows, the last ones."""
+
+
+def short_path(path: str) -> str:
+    """Return a path, or its end, for a note."""
+    return path if len(path) <= LONGEST_NAME else f"…{path[-LONGEST_NAME:]}"
