@@ -58,7 +58,7 @@ def folded(text: str, protected: Sequence[Span] = ()) -> tuple[str, list[Span]]:
     colours = (Removal(*one.span()) for one in COLOUR.finditer(text)) if has_colours else ()
     removals = sorted(
         one
-        for one in chain(_rounds(text), _frames(text), colours)
+        for one in chain(_rounds(text), _frames(text) if _SPINNER.search(text) else (), colours)
         if not any(_meet(one, span) for span in protected)
     )
     pieces: list[str] = []
@@ -87,7 +87,7 @@ def _meet(removal: Removal, span: Span) -> bool:
 
 def _frames(text: str) -> Iterator[Removal]:
     """Yield the frames of spinners, but for the last of each."""
-    for frames in _FRAMES.finditer(text) if _SPINNER.search(text) else ():
+    for frames in _FRAMES.finditer(text):
         *_, last = _SPINNER.finditer(text, *frames.span())
         yield Removal(frames.start(), last.start())
 

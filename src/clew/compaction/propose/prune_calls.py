@@ -35,7 +35,7 @@ DONE_SHARE = 0.5
 
 def failed_edits(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find edits that failed and were mostly made later, and what their results say."""
-    if not any(step.action.kind in CHANGING and not step.succeeded for step in steps):
+    if not any(not step.succeeded and step.action.kind in CHANGING for step in steps):
         return
     done: dict[str, dict[_Line, str]] = {}
     found: list[Stub] = []

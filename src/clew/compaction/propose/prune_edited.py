@@ -26,7 +26,7 @@ from clew.compaction.propose.outdated_lines import (
 )
 from clew.compaction.propose.shown_arguments import dumped, noted
 from clew.compaction.propose.shrink_context import ShrinkContext
-from clew.compaction.propose.steps import WORTH_A_POINTER, WORTH_A_STUB, Step, Stub, is_whole
+from clew.compaction.propose.steps import WORTH_A_POINTER, WORTH_A_STUB, Step, Stub, is_whole, short_path
 from clew.ledger.tool_actions import CHANGING, ActionKind
 from clew.message import Json
 
@@ -59,7 +59,7 @@ def outdated_text(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stu
         if not step.succeeded or step.action.kind not in _OF_FILES:
             continue
         read, changed = step.files
-        known = {path: files[path] for path in (changed or [read]) if path in files}
+        known = {path: files[path] for path in (changed or [read]) if path in files} if files else {}
         if changed:
             is_last = step.call.message >= steps[-1].call.message
             if context.may_free(step.call, WORTH_A_STUB):
@@ -73,7 +73,7 @@ def outdated_text(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stu
     yield from reversed(found)
 
 
-_OF_FILES = CHANGING | {ActionKind.READ, ActionKind.SHELL}
+_OF_FILES = (*CHANGING, ActionKind.READ, ActionKind.SHELL)
 
 
 # What later calls did ---------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def _quoted(step: Step, path: str, name: str) -> Iterator[Replaced]:
 def _outdated_read(step: Step, later: _Later) -> Iterator[Stub]:
     """Yield a read without the lines that were changed since; a note, if the file was written anew."""
     if later.is_written:
-        text = f"[outdated: {step.files[0]} was {later.whole}; kept as {step.name}]"
+        text = f"[outdated: {short_path(step.files[0])} was {later.whole}; kept as {step.name}]"
         yield Stub(step.result, text, f"the file was {later.whole}")
     elif (text := without_replaced(step.text, later.replaced)) != step.text:
         yield Stub(step.result, text, "lines of it were changed later")
