@@ -582,6 +582,13 @@ def test_every_form_of_a_file_that_is_written_anew_is_one_line():
     assert "m2" not in recent(history(write(BODY), appended, RUN))
 
 
+def test_a_file_that_was_read_and_then_written_anew_is_shown_by_the_last_text():
+    read = ("Read", {"file_path": "a.py"}, "\n".join(BODY))
+    shorter = recent(history(write(BODY), read, write(["x"] * 9), RUN))
+    assert "outdated: overwritten in m6" in shorter["m2"]
+    assert shorter["m5"] == "[outdated: a.py was overwritten in m6; kept as m5]"
+
+
 def test_a_page_that_names_the_file_only_in_the_result_counts_as_well():
     page = ("Write", {"text": "\n".join(BODY)}, "File created successfully at: /w/plan.md")
     again = (

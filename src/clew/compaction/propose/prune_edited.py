@@ -67,9 +67,8 @@ def outdated_text(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stu
             _record(files, step, context.view[step.call.message].id)
         elif read and known and context.may_free(step.result, WORTH_A_STUB):
             found += _outdated_read(step, known[read])
-        if read and not changed and is_whole(step):
+        if read and not changed and is_whole(step) and not files.get(read, _Later()).is_written:
             files.setdefault(read, _Later()).whole = f"read in {step.name}"
-            files[read].is_written = False
     yield from reversed(found)
 
 
