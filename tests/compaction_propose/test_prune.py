@@ -589,6 +589,22 @@ def test_a_file_that_was_read_and_then_written_anew_is_shown_by_the_last_text():
     assert shorter["m5"] == "[outdated: a.py was overwritten in m6; kept as m5]"
 
 
+def test_a_cell_of_a_notebook_that_is_written_anew_is_one_line():
+    def cell(name: str, body: list[str], mode: str = "replace") -> tuple[str, JsonObject, str]:
+        given = {
+            "notebook_path": "a.ipynb",
+            "cell_id": name,
+            "new_source": "\n".join(body),
+            "edit_mode": mode,
+        }
+        return "NotebookEdit", dict(given), "Updated cell"
+
+    shorter = recent(history(cell("c1", BODY), cell("c2", BODY), cell("c1", BODY[::-1]), RUN))
+    assert list(shorter) == ["m2"]
+    assert json.loads(shorter["m2"])["new_source"] == "[outdated: overwritten in m6; kept as m2]"
+    assert recent(history(cell("c1", BODY), cell("c1", BODY, "insert"), RUN)) == {}
+
+
 def test_a_page_that_names_the_file_only_in_the_result_counts_as_well():
     page = ("Write", {"text": "\n".join(BODY)}, "File created successfully at: /w/plan.md")
     again = (

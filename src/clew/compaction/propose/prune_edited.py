@@ -10,7 +10,7 @@ same lines make room, wherever they are shown. ::
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from clew.compaction.propose.edits import EditBlock, counterpart, edits, patch_blocks, written_text
@@ -58,7 +58,7 @@ def outdated_text(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stu
     for step in reversed(steps):
         if not step.succeeded or step.action.kind not in _OF_FILES:
             continue
-        read, changed = step.files
+        read, changed = _files(step) if step.action.kind is ActionKind.EDIT else step.files
         known = {path: files[path] for path in (changed or [read]) if path in files} if files else {}
         if changed:
             is_last = step.call.message >= steps[-1].call.message
@@ -75,13 +75,24 @@ def outdated_text(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stu
 _OF_FILES = (*CHANGING, ActionKind.READ, ActionKind.SHELL)
 
 
+def _files(step: Step) -> tuple[str, list[str]]:
+    """Return the file that a call read and those that it changed; a cell of a notebook counts as a file."""
+    given = step.given
+    if not isinstance(given, dict) or "new_source" not in given:
+        return step.files
+    cell = given.get("cell_id", given.get("cell_number"))
+    return "", [f"{path}#{cell}" for path in step.files[1]] if given.get(
+        "edit_mode", "replace"
+    ) == "replace" else []
+
+
 # What later calls did ---------------------------------------------------------------------------------
 
 
 def _record(files: dict[str, _Later], step: Step, name: str) -> None:
     """Note what a call did to its files, for the calls before it."""
-    changed = step.files[1]
-    written = _written_whole(step)
+    changed = _files(step)[1]
+    written = _written_whole(step, changed)
     for path in changed:
         if path in written:
             files[path] = _Later(whole=f"overwritten in {name}", is_written=True)
@@ -91,17 +102,18 @@ def _record(files: dict[str, _Later], step: Step, name: str) -> None:
                 replaced += _quoted(step, path, name)
 
 
-def _written_whole(step: Step) -> set[str]:
-    """Return the files whose whole text a call writes."""
-    changed, kind = step.files[1], step.action.kind
+def _written_whole(step: Step, changed: Collection[str]) -> set[str]:
+    """Return those of the changed files whose whole text a call writes."""
+    kind = step.action.kind
     if kind is ActionKind.PATCH:
         blocks = [block.path for block in patch_blocks(step.action.subject) if block.is_whole_file]
         return {path for path in changed if any(path.endswith(block) for block in blocks)}
     if kind is ActionKind.SHELL:
         targets = [document.path for document in documents(step.action.subject)]
         return {path for path in changed if any(_is_same(path, target) for target in targets)}
+    is_cell = kind is ActionKind.EDIT and changed != step.files[1]
     is_whole_write = kind is ActionKind.WRITE and len(changed) == 1 and _has_text(step)
-    return {*changed} if is_whole_write else set()
+    return {*changed} if is_cell or is_whole_write else set()
 
 
 def _has_text(step: Step) -> bool:
@@ -142,7 +154,7 @@ def _without_outdated(
     context: ShrinkContext, step: Step, known: Mapping[str, _Later], *, is_last: bool
 ) -> Iterator[Stub]:
     """Yield a call without text of its files that is no longer current."""
-    name, changed = context.view[step.call.message].id, step.files[1]
+    name, changed = context.view[step.call.message].id, _files(step)[1]
     only = known.get(changed[0]) if len(changed) == 1 else None
     kind = step.action.kind
     if only and only.whole and (only.is_written or kind is ActionKind.WRITE) and kind in _SHOWN_AS_NOTE:
