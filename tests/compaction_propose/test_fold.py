@@ -8,11 +8,14 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clew.compaction.plan import Plan
 from clew.compaction.propose import propose
 from clew.compaction.propose.fold import LONGEST_CYCLE, folded
 from clew.compaction.propose.prune import prune_cycles
 from clew.compaction.propose.shrink import shorten
 from clew.compaction.propose.shrink_context import ShrinkContext
+from clew.compaction.task import CompactionTask
+from clew.compaction.verify import verify
 from clew.message import Item, Message, Origin, Role, Text, ToolResult
 from tests.compaction_propose.sessions import COUNTER, history, situation, touched
 
@@ -157,7 +160,15 @@ def test_rows_of_data_are_not_blocks():
     assert folded(rows)[0] == rows
 
 
-def test_of_the_frames_of_a_spinner_the_last_stays():
-    frames = "".join(f"{'◒◐◓◑'[n % 4]}  Uploading the bundle{'.' * (n // 4)}" for n in range(20))
-    shown, _ = folded(f"┌  build\n{frames}◇  Done\n")
-    assert shown == "┌  build\n◑  Uploading the bundle....◇  Done\n"
+def test_of_the_frames_of_a_spinner_the_first_and_the_last_stay():
+    frames = [f"{'◒◐◓◑'[n % 4]}  Uploading the bundle{'.' * (n // 4)}" for n in range(20)]
+    text = f"┌  build\n{''.join(frames)}◇  Done\n"
+    shown, _ = folded(text)
+    left_out = sum(map(len, frames[1:-1]))
+    assert shown == f"┌  build\n{frames[0]}[… {left_out} characters]{frames[-1]}◇  Done\n"
+    view = history(("Bash", {"command": "build"}, text), ("Bash", {"command": "ls"}, "a"))
+    task = CompactionTask(view=view, counter=COUNTER, target_tokens=10_000)
+    shrinks = tuple(prune_cycles(ShrinkContext(view, COUNTER), 0, len(view)))
+    plan = Plan(shrinks, 1_000, 900, 10_000, "manual", "")
+    assert shrinks
+    assert not verify(plan, task).refused

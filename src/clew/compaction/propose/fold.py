@@ -17,7 +17,7 @@ from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from clew.compaction.propose.tail import diff_start
-from clew.message.text import COLOUR
+from clew.message.text import COLOUR, omission_note
 
 Span: TypeAlias = tuple[int, int]
 """Character offsets in a text: first, and one past the last."""
@@ -86,10 +86,11 @@ def _meet(removal: Removal, span: Span) -> bool:
 
 
 def _frames(text: str) -> Iterator[Removal]:
-    """Yield the frames of spinners, but for the last of each."""
+    """Yield the frames of spinners, but for the first and the last of each."""
     for frames in _FRAMES.finditer(text):
-        *_, last = _SPINNER.finditer(text, *frames.span())
-        yield Removal(frames.start(), last.start())
+        _, second, *_, last = _SPINNER.finditer(text, *frames.span())
+        if last.start() - second.start() >= WORTH_FOLDING:
+            yield Removal(second.start(), last.start(), omission_note(last.start() - second.start()))
 
 
 def _rounds(text: str) -> Iterator[Removal]:
