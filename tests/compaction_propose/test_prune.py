@@ -248,7 +248,7 @@ def test_a_failed_edit_stays_until_most_of_it_was_made():
     imports = ("Edit", {"file_path": "a.py", "old_string": "y", "new_string": "import register"}, "ok")
     made = ("Edit", {"file_path": "a.py", "old_string": "z", "new_string": f"{draft}\n# end"}, "ok")
     assert "m2" not in recent(history(failed, imports))
-    assert "[failed, done in m7; kept as m2]" in recent(history(failed, imports, made))["m2"]
+    assert "[failed, done in m6; kept as m2]" in recent(history(failed, imports, made))["m2"]
 
 
 def test_a_prompt_that_a_later_call_repeats_is_shown_once():
@@ -358,7 +358,7 @@ def test_an_edit_that_failed_and_was_made_later_is_shown_by_its_file():
     edit = {"file_path": "/w/a.py", "old_string": "x = 1\n" * 60, "new_string": "y = 2\n" * 60}
     wrong = ("Edit", edit, "<tool_use_error>String to replace not found in file.</tool_use_error>")
     right = ("Edit", {**edit, "old_string": "x = 1"}, "The file /w/a.py has been updated.")
-    note = "[failed, done in m5; kept as m2]"
+    note = "[failed, done in m4; kept as m2]"
     shorter = json.loads(pruned(history(wrong, right))["m2"])
     assert shorter == {"file_path": "/w/a.py", "old_string": note, "new_string": "[…]"}
     assert "m2" not in pruned(history(wrong, ("Read", {"file_path": "/w/a.py"}, "x = 1")))
@@ -383,10 +383,10 @@ def test_a_failed_patch_of_several_files_and_its_error_are_a_line_each_once_all_
     assert json.loads(shorter["m2"])["patchText"].split("\n") == [
         "*** Begin Patch",
         "*** Update File: a.py",
-        "[failed, done in m5 and later; kept as m2]",
+        "[failed, done in m4 and later; kept as m2]",
         "*** End Patch",
     ]
-    assert shorter["m3"] == f"{error.partition(chr(10))[0]}\n[done in m5 and later; kept as m3]"
+    assert shorter["m3"] == f"{error.partition(chr(10))[0]}\n[done in m4 and later; kept as m3]"
 
 
 def test_an_outdated_test_run_keeps_its_verdict():

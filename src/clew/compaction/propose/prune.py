@@ -50,7 +50,7 @@ from clew.compaction.propose.steps import (
     steps_of,
 )
 from clew.ledger.tool_actions import ActionKind
-from clew.message import Origin, Place, Role, Text, ToolResult, words
+from clew.message import Origin, Place, Role, Text, ToolCall, ToolResult, words
 from clew.message.text import LINE_NUMBER
 
 FEW_OWN = 0.15
@@ -74,7 +74,9 @@ def _cycles(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
     """Find outputs in which the same lines repeat again and again, or with colours."""
     for step in long_results(steps):
         if context.may_free(step.result, WORTH_A_STUB):
-            yield from _folded(context, step.result, step.text)
+            for stub in _folded(context, step.result, step.text):
+                if context.counter.count_text(stub.text) < OVERSIZED_TOKENS:  # else an excerpt is smaller
+                    yield stub
 
 
 def _folded(context: ShrinkContext, place: Place, text: str) -> Iterator[Stub]:
@@ -336,9 +338,15 @@ def _remarks(steps: Sequence[Step]) -> Iterator[Stub]:
             yield Stub(step.result, text, "a remark on the context, which is no longer true")
 
 
+def _outdated_in_calls(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub]:
+    """Find calls with text of files that is no longer current; old reads of them leave as a whole."""
+    stubs = outdated_text(context, steps)
+    return (stub for stub in stubs if isinstance(context.shown_part(stub.place), ToolCall))
+
+
 RULES: tuple[Rule, ...] = (
     *(_cycles, _said_again, _read_again, _nearly_repeated, _old_plans, failed_edits),
-    outdated_text,
+    _outdated_in_calls,
 )
 """Rules about what something later repeats or outdates; they look at every step."""
 IN_RECENT: tuple[Rule, ...] = (_said_again, _read_again, _old_plans, failed_edits)

@@ -41,8 +41,9 @@ def failed_edits(context: ShrinkContext, steps: Sequence[Step]) -> Iterator[Stub
     found: list[Stub] = []
     for step in reversed(steps):
         if step.succeeded:
+            name = context.view[step.call.message].id
             for path in step.files[1]:
-                done.setdefault(path, {}).update(dict.fromkeys(_changed_lines(step, path), step.name))
+                done.setdefault(path, {}).update(dict.fromkeys(_changed_lines(step, path), name))
         elif step.action.kind in CHANGING and context.may_free(step.call, WORTH_A_STUB):
             found += _made_later(context, step, done)
     yield from reversed(found)
