@@ -580,6 +580,8 @@ def test_every_form_of_a_file_that_is_written_anew_is_one_line():
     appended = here(BODY)
     appended[1]["command"] = str(appended[1]["command"]).replace(">", ">>", 1)
     assert "m2" not in recent(history(write(BODY), appended, RUN))
+    more = write(["x"] * 9)
+    assert "m2" not in recent(history(write(BODY), (more[0], {**more[1], "append": True}, more[2]), RUN))
 
 
 def test_a_file_that_was_read_and_then_written_anew_is_shown_by_the_last_text():

@@ -117,7 +117,10 @@ def _written_whole(step: Step, changed: Collection[str]) -> set[str]:
 
 
 def _has_text(step: Step) -> bool:
-    """Whether a call that writes a file shows its text: some transcripts leave it out."""
+    """Whether a call shows the whole text of the file that it writes: some transcripts leave it out."""
+    given = step.action.arguments
+    if given.get("append") or str(given.get("mode", "")).startswith("a"):
+        return False
     return written_text(step.given) is not None or len(step.asked.input_text) >= WORTH_A_POINTER
 
 
