@@ -17,8 +17,9 @@ import json
 import multiprocessing
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -98,8 +99,13 @@ def read_one(reader: Reader, context: Sequence[int], continuation: Continuation)
     }
 
 
-def contexts_of(row: Row, reader: Tokenizer) -> Iterator[tuple[str, Rows]]:
-    """Yield every context that is compared at a cut: clew's views, the plain policies' in as many tokens."""
+def contexts_of(
+    row: Row, reader: Tokenizer, only: Collection[str] | None = None
+) -> Iterator[tuple[str, Rows]]:
+    """Yield every context that is compared at a cut: clew's views, the plain policies' in as many tokens.
+
+    ``only`` names the plain policies that are read.
+    """
     policies = Policies(reader)
     history = [one for one in row["prefix"] if one["role"] != "system"]
     first = first_request(history)
@@ -116,7 +122,8 @@ def contexts_of(row: Row, reader: Tokenizer) -> Iterator[tuple[str, Rows]]:
         name, _, share = label.partition("@")
         if name == OURS:
             for policy, shown in policies.views(history, room).items():
-                yield f"{policy}@{share}", shown
+                if only is None or policy in only:
+                    yield f"{policy}@{share}", shown
 
 
 class Prepared(NamedTuple):
@@ -127,8 +134,8 @@ class Prepared(NamedTuple):
     contexts: dict[str, list[int]]
 
 
-def prepared(row: Row, tokenizer: Tokenizer) -> Prepared:
-    """Return the tokens of everything that is read at a cut."""
+def prepared(row: Row, tokenizer: Tokenizer, only: Collection[str] | None = None) -> Prepared:
+    """Return the tokens of everything that is read at a cut, of the plain policies only those named."""
     policies = Policies(tokenizer)
     system = [
         {**one, "text": policies.edges(one["text"], SYSTEM_TOKENS, 3 / 4, "\n[...]\n")}
@@ -138,7 +145,7 @@ def prepared(row: Row, tokenizer: Tokenizer) -> Prepared:
     contexts = {
         name: [token for one in (*system, *rows) for token in tokenizer.encode(block(one))]
         or tokenizer.encode("<|endoftext|>")
-        for name, rows in contexts_of(row, tokenizer)
+        for name, rows in contexts_of(row, tokenizer, only)
     }
     about = {name: row[name] for name in ("id", "set", "tool", "kind")}
     return Prepared(about, Continuation.of(row["continuation"], tokenizer), contexts)
@@ -160,8 +167,8 @@ def _start_worker(weights: Path, gguf_path: Path | None) -> None:
     _worker.append(GgufTokenizer(weights, gguf_path))
 
 
-def _prepared_by_worker(row: Row) -> Prepared:
-    return prepared(row, _worker[0])
+def _prepared_by_worker(row: Row, only: Collection[str] | None) -> Prepared:
+    return prepared(row, _worker[0], only)
 
 
 def rows_in(paths: Iterable[Path]) -> Iterator[Row]:
@@ -181,6 +188,7 @@ def main() -> int:
     parser.add_argument("--gguf-path", type=Path, help="the folder that holds the gguf package")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--workers", type=int, default=12, help="processes that make contexts")
+    parser.add_argument("--policies", nargs="+", help="read only these plain policies beside clew's views")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after this long")
     asked = parser.parse_args()
     begun = time.monotonic()
@@ -190,13 +198,17 @@ def main() -> int:
     rows = (row for row in rows_in(asked.cuts) if row["id"] not in known)
     if asked.copy:
         copy = CopyReader()
-        count = _score_all((prepared(row, copy) for row in rows), copy, asked.out, begun + asked.seconds)
+        count = _score_all(
+            (prepared(row, copy, asked.policies) for row in rows), copy, asked.out, begun + asked.seconds
+        )
     else:
         workers = multiprocessing.get_context("spawn").Pool(
             asked.workers, _start_worker, (asked.weights, asked.gguf_path)
         )
         with workers:
-            cuts = workers.imap(_prepared_by_worker, rows)  # before the model loads, so that none waits
+            cuts = workers.imap(
+                partial(_prepared_by_worker, only=asked.policies), rows
+            )  # before the model loads, so that none waits
             reader = GgufReader(asked.weights, asked.gguf_path, asked.device)
             print(f"model ready after {time.monotonic() - begun:.0f} s", flush=True)
             count = _score_all(cuts, reader, asked.out, begun + asked.seconds)
