@@ -173,6 +173,28 @@ def test_a_title_and_a_closing_line_alone_are_not_both_ends_of_a_request():
     assert goal.text.startswith(f"Fix the typo in README.\n\n{background[:300]}")
 
 
+WRAPPED = (
+    "# Context\n\nYou are an agent of this tool.\n\n"
+    + "\n".join(f"{n}. Do only what page {n} says, and commit it with the prefix TOOL." for n in range(20))
+    + "\n\n# User Request\n\nStart phase 01."
+)
+
+
+def test_instructions_that_a_tool_wrote_around_the_request_are_shown_with_it():
+    digest = digest_of([text_message(Role.USER, WRAPPED), *work_alone(90)], 6_000)
+    (goal,) = (one for one in digest.claims if one.kind is ClaimKind.GOAL)
+    assert (goal.text, goal.verbatim, goal.trust) == (WRAPPED, True, Trust.USER)
+    assert not digest.pins
+
+
+def test_instructions_around_the_latest_request_replace_those_around_the_goal():
+    later = WRAPPED.replace("Start phase 01.", "Then rename the flag to --quiet.")
+    talk = [text_message(Role.USER, WRAPPED), *work_alone(4), text_message(Role.USER, later)]
+    digest = digest_of([*talk, *work_alone(90)], 9_000)
+    assert [one.text for one in digest.claims if one.kind is ClaimKind.NEXT] == [later]
+    assert [one.text for one in digest.claims if one.kind is ClaimKind.GOAL] == ["Start phase 01."]
+
+
 LINES = st.lists(st.sampled_from(("a = 1", "b = 2", "c = 3", "return a")), max_size=30)
 
 

@@ -71,6 +71,16 @@ def test_what_a_tool_wrote_around_a_request_is_cut_first():
     assert "Rule 1 " not in short
 
 
+def test_orders_around_a_request_are_shown_before_what_only_describes():
+    about = "\n".join(f"The tool has a page {n} with many buttons in several colours." for n in range(40))
+    text = f"# Context\n\nYou are an agent.\n\n{about}\n\nNever push.\n\n# User Request\n\n{REQUEST}\n"
+    shown = request_excerpt(text, 900) or ""
+    assert "Never push." in shown
+    assert REQUEST in shown
+    assert "lines]" in shown
+    assert "page 20 " not in shown
+
+
 @given(st.text(alphabet='#ab \n`"<>_:', max_size=60), st.text(max_size=40))
 def test_a_span_is_within_the_text_and_says_something(before: str, after: str):
     text = f"{before}{TOOL}\n{before}\n# User Request\n{after}"

@@ -15,9 +15,10 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import LoopKind
 from clew.ledger.non_requests import is_command
 from clew.ledger.turns import Turn
-from clew.message import Item, Message, Origin, Role, ToolResult, Trust, fixed_prefix, words
+from clew.message import Cite, Item, Message, Origin, Role, ToolResult, Trust, fixed_prefix, words
 from clew.message.text import lazy_pattern
 from clew.providers import Wire
+from clew.rules.request_heading import request_span
 from clew.rules.rule import MadeBy
 from clew.tokens import TokenCounter
 
@@ -184,6 +185,19 @@ class CompactionTask:
         if is_command(text) and cite.message not in self._worked_on:
             return None
         return Claim("", ClaimKind.NEXT, text, (cite,), min(part.trust, Trust.USER), verbatim=True)
+
+    def in_full(self, request: Claim) -> Claim:
+        """Return the whole text that a request is the last section of, if a tool wrote the rest around it."""
+        cite = request.sources[0]
+        message = self.source(cite.message)
+        if message is None or cite.start == 0 or cite.part >= len(message.parts):
+            return request
+        text = words(message.parts[cite.part])
+        asked = request_span(text)
+        if asked is None or not asked[0] <= cite.start < asked[1]:
+            return request
+        start, end = len(text) - len(text.lstrip()), len(text.rstrip())
+        return request._replace(text=text[start:end], sources=(Cite(cite.message, cite.part, start, end),))
 
     @cached_property
     def _worked_on(self) -> frozenset[str]:

@@ -70,15 +70,18 @@ class Spoken(Protocol):
         """Return the words of the user and of the model in it."""
 
 
-def utterances(item: Item) -> list[Utterance]:
-    """Return the words of the user and of the model in a message, in order."""
+def utterances(item: Item, *, in_full: bool = False) -> list[Utterance]:
+    """Return the words of the user and of the model in a message, in order.
+
+    With ``in_full``, what a tool wrote around a request counts as well.
+    """
     message = item.message
     speaker = _speaker(message)
     found: list[Utterance] = []
     if speaker is not None:
         for index, part in enumerate(message.parts):
             if isinstance(part, Text) and _holds(speaker, part):
-                for start, text in _spoken_pieces(speaker, part.text):
+                for start, text in speech(part.text) if in_full else _spoken_pieces(speaker, part.text):
                     if _DIGEST in text:
                         found.extend(
                             _around_digests(Utterance(speaker, text, part.trust, item.id, index, start))

@@ -17,6 +17,7 @@ from clew.compaction.propose.digest_content import STORY, DigestContent
 from clew.compaction.propose.digest_input import DigestInput, MandatoryLimits, last_words
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.tail import request_characters
+from clew.compaction.task import CompactionTask
 from clew.compaction.work_claims import DELETED
 from clew.message import Cite, Item, Message, words
 
@@ -53,6 +54,7 @@ class DigestBuilder:
             terms,
             request=scene.task.request,
             goal=scene.task.goal,
+            in_full=_in_full(scene.task),
             agreement=scene.task.agreement,
             answered=scene.task.answered,
             for_request=request_characters(scene.room),
@@ -124,6 +126,12 @@ class DigestBuilder:
         """Return claims on the files that other claims name, as in a plan, and that were deleted since."""
         said = "\n".join(claim.text for claim in claims) if self._deleted else ""
         return [claim for claim in self._deleted if _path_end(claim.text.removeprefix(DELETED)) in said]
+
+
+def _in_full(task: CompactionTask) -> dict[str, Claim]:
+    """Return the whole texts that request and goal are a section of, by message."""
+    said = ((one, task.in_full(one)) for one in (task.request, task.goal) if one)
+    return {one.sources[0].message: whole for one, whole in said if whole is not one}
 
 
 def _path_end(path: str) -> str:

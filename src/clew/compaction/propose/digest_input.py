@@ -54,6 +54,8 @@ class DigestInput:
     """The user's last message that asks for something."""
     goal: Claim | None = None
     """The goal, whole."""
+    in_full: Mapping[str, Claim] = field(default_factory=dict)
+    """The whole texts of request and goal, by message, if a tool wrote instructions around them."""
     agreement: tuple[Claim, Claim] | None = None
     """The user's last message if it only agrees, and the offer that it accepts."""
     answered: Claim | None = None
@@ -150,10 +152,18 @@ class DigestInput:
         if goal is None or claim.kind is not ClaimKind.GOAL or claim.topic is not None or claim.verbatim:
             return claim
         room = max(self.for_request // 2, self.for_request - len(self.request.text if self.request else ""))
-        text = request_excerpt(goal.text, room) if goal.sources[0].message in self.gone else None
+        whole = self._whole(goal)
+        text = request_excerpt(whole.text, room) if goal.sources[0].message in self.gone else None
         if text is None or len(text) <= len(claim.text) or not _of_turn(claim, goal.sources[0]):
             return claim
-        return goal._replace(text=text, verbatim=text == goal.text, trust=claim.trust)
+        return whole._replace(text=text, verbatim=text == whole.text, trust=claim.trust)
+
+    def _whole(self, claim: Claim) -> Claim:
+        """Return a request or goal with what a tool wrote around it; of both only the latest instructions."""
+        if self.request and claim is not self.request and self.request.sources[0].message in self.in_full:
+            return claim
+        whole = self.in_full.get(claim.sources[0].message)
+        return whole._replace(kind=claim.kind) if whole else claim
 
     def _is_past_goal(self, claim: Claim, request: Claim) -> bool:
         """Whether a claim states a goal that the request in progress repeats, or that was reported done."""
@@ -178,23 +188,19 @@ class DigestInput:
 
         None if it is neither the goal nor open: then it was reported done.
         """
-        request = self.request
-        kinds = {
-            one.kind
-            for one in self.brief.claims
-            if request and not one.topic and _of_turn(one, request.sources[0])
-        }
-        if request is None or kinds.isdisjoint((ClaimKind.GOAL, ClaimKind.OPEN)):
+        if self.request is None:
             return None
-        request = request._replace(kind=ClaimKind.GOAL if ClaimKind.GOAL in kinds else ClaimKind.NEXT)
+        kinds = {
+            one.kind for one in self.brief.claims if not one.topic and _of_turn(one, self.request.sources[0])
+        }
+        if kinds.isdisjoint((ClaimKind.GOAL, ClaimKind.OPEN)):
+            return None
+        request = self.request._replace(kind=ClaimKind.GOAL if ClaimKind.GOAL in kinds else ClaimKind.NEXT)
         is_gone = request.sources[0].message in self.gone
-        text = (
-            request_excerpt(request.text, self.for_request)
-            if is_gone and self.terms.longest is None
-            else None
-        )
-        if text is not None:
-            return request._replace(text=text, verbatim=text == request.text)
+        if is_gone and self.terms.longest is None:
+            whole = self._whole(self.request)._replace(kind=request.kind)
+            if text := request_excerpt(whole.text, self.for_request):
+                return whole._replace(text=text, verbatim=text == whole.text)
         in_view = LONGEST_QUOTE if len(request.text) <= LONGEST_QUOTE else LONGEST_IN_VIEW
         return shorten_claim(request, self.terms.longest or (self.for_request if is_gone else in_view))
 

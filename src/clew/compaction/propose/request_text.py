@@ -9,6 +9,9 @@ from clew.compaction.propose.excerpt import LEAST_HEAD, REQUEST_HEAD, ExcerptSou
 from clew.compaction.propose.lines import Span
 from clew.rules.request_heading import request_span
 
+LEAST_ORDERS = 400
+"""Characters from which what a tool wrote around a request is quoted in part: in less, nothing of it can be
+understood. Chosen by hand."""
 LONG = 2_000
 """Characters from which examples of form are left out of a request although it fits; chosen by hand."""
 FIRST_LINES = 4
@@ -41,9 +44,8 @@ def request_excerpt(text: str, most_characters: int) -> str | None:
     if fits and len(text) <= LONG:
         return text
     asked = None if fits else request_span(text)
-    if asked and asked[1] - asked[0] <= most_characters:  # what a tool wrote around the request goes first
-        own = {line for line in _lines(text) if line[1] > asked[0] and line[0] < asked[1]}
-        return ExcerptSource(text).render(own, most_characters)
+    if asked and asked[1] - asked[0] <= most_characters:
+        return _with_orders(text, asked, most_characters)
     form = _sections(text, _OF_FORM if fits else _EXAMPLE)
     lines = [line for line in _lines(text) if line not in form]
     if not form and fits:
@@ -57,6 +59,15 @@ def request_excerpt(text: str, most_characters: int) -> str | None:
     else:
         chosen = {*task, *_first(sorted(code), most_characters - _size(task))}
     return ExcerptSource(text).render(chosen, most_characters) if chosen else None
+
+
+def _with_orders(text: str, asked: Span, most_characters: int) -> str:
+    """Return a request and of what a tool wrote around it the orders, before what only describes."""
+    room = most_characters - (asked[1] - asked[0])
+    if room >= LEAST_ORDERS:
+        return ExcerptSource(text, is_guide=True).excerpt(room, (asked,), most_characters)
+    own = {line for line in _lines(text) if line[1] > asked[0] and line[0] < asked[1]}
+    return ExcerptSource(text).render(own, most_characters)
 
 
 def _lines(text: str) -> Iterator[Span]:

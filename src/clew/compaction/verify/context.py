@@ -293,10 +293,11 @@ class VerificationContext:
         return source.part.trust
 
     def speech(self, name: str) -> list[SpokenPassage]:
-        """Return what the user and the model say in a message."""
+        """Return what the user and the model say in a message, and the whole text around a request."""
         if name not in self._speech:
             message = self.message(name)
-            spoken = utterances(Item(name, message)) if message else []
+            item = Item(name, message) if message else None
+            spoken = dict.fromkeys((*utterances(item), *utterances(item, in_full=True))) if item else ()
             self._speech[name] = [SpokenPassage(utterance, Wording(utterance.text)) for utterance in spoken]
         return self._speech[name]
 
