@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from clew.compaction.propose.claim_overlap import by_turn, place
 from clew.compaction.propose.digest_content import STORY, DigestContent
 from clew.compaction.propose.digest_input import DigestInput, MandatoryLimits, last_words
 from clew.compaction.propose.scene import Scene
-from clew.compaction.propose.tail import request_characters
+from clew.compaction.propose.tail import MOST_OF_REQUEST, WHOLE_REQUEST_SHARE, request_characters
 from clew.compaction.task import CompactionTask
 from clew.compaction.work_claims import DELETED
 from clew.message import Cite, Item, Message, words
@@ -47,6 +47,7 @@ class DigestBuilder:
         claims = tuple(one._replace(trust=label_of(one, scene.original)) for one in said.claims)
         shown = scene.task.shown
         earlier = shown[1] if shown and any(item.id == shown[0] for item in span) else None
+        in_full = _in_full(scene.task)
         self._inputs = DigestInput(
             span,
             MandatoryContent(said.pins, claims, said.open_items),
@@ -54,10 +55,10 @@ class DigestBuilder:
             terms,
             request=scene.task.request,
             goal=scene.task.goal,
-            in_full=_in_full(scene.task),
+            in_full=in_full,
             agreement=scene.task.agreement,
             answered=scene.task.answered,
-            for_request=request_characters(scene.room),
+            for_request=_for_request(scene, in_full),
         )
         self._frame = _framed(scene, self._inputs)
         self._deleted = [claim for claim in claims if claim.topic is Topic.DELETED_AGAIN]
@@ -132,6 +133,17 @@ def _in_full(task: CompactionTask) -> dict[str, Claim]:
     """Return the whole texts that request and goal are a section of, by message."""
     said = ((one, task.in_full(one)) for one in (task.request, task.goal) if one)
     return {one.sources[0].message: whole for one, whole in said if whole is not one}
+
+
+def _for_request(scene: Scene, in_full: Mapping[str, Claim]) -> int:
+    """Return the characters for the request in progress: all of it, if that leaves enough room."""
+    asked, most = scene.task.request or scene.task.goal, request_characters(scene.room)
+    if asked is None:
+        return most
+    text = in_full.get(asked.sources[0].message, asked).text
+    is_short = most < len(text) <= MOST_OF_REQUEST
+    fits = is_short and scene.task.counter.count_text(text) <= scene.room * WHOLE_REQUEST_SHARE
+    return len(text) if fits else most
 
 
 def _path_end(path: str) -> str:

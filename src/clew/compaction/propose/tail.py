@@ -162,10 +162,12 @@ def water_level(sizes: Sequence[int], room: int) -> int:
     return max(sizes, default=0)
 
 
+WHOLE_REQUEST_SHARE = 1 / 3
+"""Share of a view's room up to which the request in progress is shown whole: all else is read for it..."""
 REQUEST_SHARE = (0.2, 0.3)
-"""Share of a small and of a large view's room for the request in progress, if it is not shown whole..."""
-LEAST_OF_REQUEST, MOST_OF_REQUEST = 1_600, 12_000
-"""...and the limits of that share, in characters."""
+"""...share of a small and of a large room for a longer one..."""
+LEAST_OF_REQUEST, MOST_OF_REQUEST = 1_600, 16_000
+"""...and the limits of both, in characters: in more than that, a log or a document was pasted."""
 CHARACTERS_PER_TOKEN = 3
 
 
@@ -301,8 +303,8 @@ def faded_sizes(
     """
     whole, faded = list(sizes), list(sizes)
     held, most = 0, fading.agent_tokens or agent_tokens(room)
-    share = request_characters(room) // CHARACTERS_PER_TOKEN // max(1, len(fading.asked))
-    of_request = max(USER_TOKENS, share)
+    for_requests = max(request_characters(room) // CHARACTERS_PER_TOKEN, int(room * WHOLE_REQUEST_SHARE))
+    of_request = max(USER_TOKENS, water_level([sizes[i] for i in fading.asked], for_requests))
     for i in reversed(range(len(view))):
         message = view[i].message
         # What is not larger than a short result never fades; only thinking may leave.

@@ -34,6 +34,9 @@ FEWER_TRIES, LEAST_STEP = 5, 0.95
 least; both chosen by hand."""
 WELL_FILLED, MORE_TRIES = 0.95, 3
 """Share of the room from which it counts as used, and how often more is tried; chosen by hand."""
+LEAST_CUT = 75
+"""Tokens, about 300 characters, that cutting a text of a person or the agent has to save: the note on what is
+left out takes room, too, and half an instruction misleads."""
 Span: TypeAlias = tuple[int, int]
 """Indices into a view: first, and one past the last."""
 Smaller: TypeAlias = tuple[list[Shrink], int]
@@ -159,9 +162,11 @@ class TailFitter:
 
 
 def _shortened(context: ShrinkContext, index: int, tokens: int) -> list[Shrink]:
-    """Return how a message is shown in so many tokens."""
+    """Return how a message is shown in so many tokens; prose of which little would be cut stays whole."""
     count, message = context.counter.count_part, context.view[index].message
     level = part_level(message, tokens, count)
+    if all(isinstance(part, Text) and count(part) < level + LEAST_CUT for part in message.parts):
+        return []
     prose = (part for part in message.parts if isinstance(part, Text) and message.origin is Origin.SPOKEN)
     # What a tool or a harness wrote is pruned; of what people and the agent said, the rest is cut off.
     rung = Rung.TRUNCATE if any(count(part) > level for part in prose) else Rung.PRUNE

@@ -24,7 +24,7 @@ MESSAGES_PER_SOURCE = 4
 FEWEST_SOURCES = 3
 """Messages that the claims of a model must cite together, in its own words or as quotes (chosen by hand); in
 a short span, one message in ``MESSAGES_PER_SOURCE``."""
-LONGEST_REQUEST = 12_000
+LONGEST_REQUEST = 16_000
 """Characters of a request that a digest may quote: a task description is worth its room."""
 STEERING = (ClaimKind.GOAL, ClaimKind.USER, ClaimKind.DECISION, ClaimKind.NEXT, ClaimKind.OPEN)
 """Kinds that the next assistant acts on: they may not come from tools, files or machine text."""
