@@ -7,6 +7,7 @@ from functools import cached_property
 
 import pytest
 
+from clew.compaction.asked import Asked
 from clew.compaction.ledger_claims import is_restated, mandatory_content
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.digest import topic_by_wording
@@ -145,7 +146,10 @@ def test_a_command_does_not_answer_the_report_before_it():
             *FAILED,
         ]
     )
-    assert CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=read(view)).answered is None
+    assert (
+        CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=read(view)).asked.answered
+        is None
+    )
 
 
 OPTIONS = "Would you like to:\n1. **Run the tests**\n2. **Start** with the parser\n3. Review it"
@@ -172,8 +176,8 @@ def test_a_short_answer_is_shown_with_the_options_it_chooses_from(report: str, o
         [text_message(Role.USER, "Plan it."), spoken(report), text_message(Role.USER, "1+2"), *FAILED]
     )
     task = CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=read(view))
-    assert task.answered is not None
-    assert task.answered.text == offer
+    assert task.asked.answered is not None
+    assert task.asked.answered.text == offer
 
 
 def test_a_call_that_the_user_refused_is_told_until_it_is_made():
@@ -384,6 +388,8 @@ def test_a_task_that_keeps_other_messages_knows_what_a_new_one_would_find():
     assert (twin.keep, twin.tokens) == (Keep(3), 7 * len(task.view))
     assert len(derived) > 8
     assert {name: getattr(twin, name) for name in derived} == {name: getattr(new, name) for name in derived}
+    of_user = [name for name, value in vars(Asked).items() if isinstance(value, cached_property)]
+    assert [getattr(twin.asked, name) for name in of_user] == [getattr(new.asked, name) for name in of_user]
     assert twin.mandatory(task.view[:2]) == new.mandatory(task.view[:2])
     assert twin.mandatory(()).claims != twin.mandatory(task.view).claims
 
@@ -443,4 +449,7 @@ def test_a_list_of_links_at_the_end_of_a_report_is_no_offer():
     links = "**Repository:** https://example.org/a\n**Site:** https://example.org/b"
     said = [spoken(f"Done.\n\n{links}"), text_message(Role.USER, "Check the facts.")]
     view = items([text_message(Role.USER, "Publish it."), *said])
-    assert CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=read(view)).answered is None
+    assert (
+        CompactionTask(view=view, counter=COUNTER, target_tokens=100, ledger=read(view)).asked.answered
+        is None
+    )

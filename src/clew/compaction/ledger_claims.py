@@ -221,7 +221,9 @@ def _open_item_claims(ledger: Ledger) -> Iterator[Claim]:
         if loop.kind is LoopKind.REQUEST and ledger.goal and _is_goal(loop, ledger.goal):
             continue  # the goal quotes it word for word
         status = _status(loop, ledger)
-        text = f"{loop.kind.value}: {clip(loop.text)}{f' ({status})' if status else ''}"
+        notes = [f'to: "{clip(loop.accepts, LONGEST_OPTION)}"' if loop.accepts else "", status]
+        note = ", ".join(filter(None, notes))
+        text = f"{loop.kind.value}: {clip(loop.text)}{f' ({note})' if note else ''}"
         # A test's name comes from a tool; other open items were stated by a person or the model.
         trust = Trust.UNTRUSTED if loop.kind is LoopKind.TEST else Trust.ASSISTANT
         yield Claim("", ClaimKind.OPEN, text, (loop.source,), trust)

@@ -30,9 +30,9 @@ def shorten_claim(claim: Claim, most: int) -> Claim:
     return claim._replace(text=f"{whole.rstrip()}…", verbatim=False)
 
 
-def clip(text: str) -> str:
+def clip(text: str, most: int = LONGEST_QUOTE) -> str:
     """Return a text, or the whole words at its beginning with an ellipsis."""
-    start = beginning(text)
+    start = beginning(text, most)
     return text if start == text else f"{start}…"
 
 

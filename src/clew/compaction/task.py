@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from itertools import takewhile
 
 from clew.budget import Trigger
+from clew.compaction.asked import Asked
 from clew.compaction.ledger_claims import LedgerContent, MandatoryContent, cited_by, ledger_content
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.ledger.ledger import Ledger
-from clew.ledger.loop import LoopKind
-from clew.ledger.non_requests import is_command
-from clew.ledger.turns import Turn
-from clew.message import Cite, Item, Message, Origin, Role, ToolResult, Trust, fixed_prefix, words
-from clew.message.text import lazy_pattern
+from clew.message import Item, Message, Origin, fixed_prefix
 from clew.providers import Wire
-from clew.rules.request_heading import request_span
 from clew.rules.rule import MadeBy
 from clew.tokens import TokenCounter
 
@@ -26,10 +20,6 @@ PER_RULE_TOKENS = 12
 """What a rule takes in a digest besides its words: turn, speaker, marks."""
 MOST_NAMED = 12
 """Turns that the line for collapsed rules cites, oldest first."""
-
-
-SHORT_REQUEST, LONGEST_OFFER = 80, 1_000
-"""Characters of a request that is shown with the offer it answers, and of that offer; chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,96 +126,19 @@ class CompactionTask:
         return self.mandatory(self.view)
 
     @cached_property
-    def request(self) -> Claim | None:
-        """The user's last message that asks for something, whole; a command only if the agent works on it."""
-        turns = (turn for turn in reversed(self.ledger.turns.all) if turn.asks)
-        return next(filter(None, map(self._quote_request, turns)), None)
+    def asked(self) -> Asked:
+        """What the user asked for."""
+        return Asked(self.ledger, self.view, self.source)
 
-    @cached_property
+    @property
+    def request(self) -> Claim | None:
+        """The user's last message that asks for something, whole."""
+        return self.asked.request
+
+    @property
     def goal(self) -> Claim | None:
         """The goal, whole."""
-        goal = self.ledger.goal
-        if goal is None:
-            return None
-        turns = (turn for turn in self.ledger.turns.all if turn.ask.message == goal.source.message)
-        whole_claim = next(filter(None, map(self._quote_request, turns)), None)
-        if whole_claim is None or not whole_claim.text.startswith(goal.quote):  # of a plan, say
-            whole_claim = Claim("", ClaimKind.GOAL, goal.quote, (goal.source,), goal.trust, verbatim=True)
-        return whole_claim._replace(kind=ClaimKind.GOAL, trust=goal.trust)
-
-    @cached_property
-    def agreement(self) -> tuple[Claim, Claim] | None:
-        """The user's last message if it only agrees, and the agent's offer that it accepts.
-
-        None if the agent has answered it and was then asked for something by its harness.
-        """
-        last = self.ledger.turns.all[-1:]
-        claim = self._quote_request(last[0]) if last and not last[0].asks else None
-        if last and self._is_over(last[0]):
-            return None
-        offer = self._answered_by(claim) if claim else None
-        return (claim, offer) if claim and offer else None
-
-    def _is_over(self, turn: Turn) -> bool:
-        """Whether the agent's last words of a turn came with no call, and it was told something since."""
-        report = self.by_id.get(turn.report.message) if turn.report else None
-        if report is None or any(report.calls):
-            return False
-        name = turn.report.message if turn.report else ""
-        later = reversed(list(takewhile(lambda item: item.id != name, reversed(self.view))))
-        return any(item.message.role is Role.USER and not any(item.message.results) for item in later)
-
-    def _quote_request(self, turn: Turn) -> Claim | None:
-        cite = turn.ask
-        message = self.source(cite.message)
-        part = message.parts[cite.part] if message and cite.part < len(message.parts) else None
-        text = words(part)[cite.start : cite.end].strip() if part else ""
-        if part is None or not text or isinstance(part, ToolResult):
-            return None  # the user's words in a result, such as the reason of a refusal, answer that call
-        if is_command(text) and cite.message not in self._worked_on:
-            return None
-        return Claim("", ClaimKind.NEXT, text, (cite,), min(part.trust, Trust.USER), verbatim=True)
-
-    def in_full(self, request: Claim) -> Claim:
-        """Return the whole text that a request is the last section of, if a tool wrote the rest around it."""
-        cite = request.sources[0]
-        message = self.source(cite.message)
-        if message is None or cite.start == 0 or cite.part >= len(message.parts):
-            return request
-        text = words(message.parts[cite.part])
-        asked = request_span(text)
-        if asked is None or not asked[0] <= cite.start < asked[1]:
-            return request
-        start, end = len(text) - len(text.lstrip()), len(text.rstrip())
-        return request._replace(text=text[start:end], sources=(Cite(cite.message, cite.part, start, end),))
-
-    @cached_property
-    def _worked_on(self) -> frozenset[str]:
-        """The messages with open requests."""
-        loops = self.ledger.loops.open
-        return frozenset(loop.source.message for loop in loops if loop.kind is LoopKind.REQUEST)
-
-    @cached_property
-    def answered(self) -> Claim | None:
-        """The end of the agent's report that a short request answers: "do that" says little without it."""
-        return self._answered_by(self.request) if self.request else None
-
-    def _answered_by(self, request: Claim) -> Claim | None:
-        """Return the offer that a short request ("yes, do that") accepts: the end of the report before it."""
-        if len(request.text) > SHORT_REQUEST or is_command(request.text):
-            return None
-        turns = self.ledger.turns.all
-        asked = next((i for i, turn in enumerate(turns) if turn.ask == request.sources[0]), 0)
-        cite = turns[asked - 1].report if asked else None
-        message = self.source(cite.message) if cite else None
-        if cite is None or message is None or cite.part >= len(message.parts):
-            return None
-        text = words(message.parts[cite.part])[cite.start : cite.end].rstrip()
-        start = _offer_start(text)
-        if not 0 < len(text) - start <= LONGEST_OFFER or not _WORDS.search(_LINK.sub("", text[start:])):
-            return None
-        place = cite._replace(start=cite.start + start, end=cite.start + len(text))
-        return Claim("", ClaimKind.NEXT, text[start:], (place,), Trust.ASSISTANT, verbatim=True)
+        return self.asked.goal
 
     def source(self, name: str) -> Message | None:
         """Return any message of the session in its original form, also one that a digest covers."""
@@ -308,33 +221,6 @@ class CompactionTask:
 
 _GIVEN = frozenset((*(one.name for one in fields(CompactionTask)), "tokens"))
 """The attributes of a task that are no values derived from its view and its ledger."""
-
-
-def _offer_start(text: str) -> int:
-    """Return where the offer at the end of a report begins: its last paragraph, with the options above it.
-
-    "Would you like to: 1. … 2. …", then "What next?" as a paragraph of its own: "1" answers both.
-    """
-    starts = [0, *(found.end() for found in _BETWEEN_PARAGRAPHS.finditer(text))]
-    start = starts.pop()
-    for above in reversed(starts):
-        introduces = _OPTION.match(text, start) and text[:start].rstrip().endswith((":", "?"))
-        if len(text) - above > LONGEST_OFFER or not (introduces or _OPTION.search(text, above, start)):
-            break
-        start = above
-    return start
-
-
-_LINK = lazy_pattern(r"https?://\S+")
-_WORDS = lazy_pattern(r"[^\W\d_]+[\s,]+[^\W\d_]+|[?？]|[\u3040-\u30ff\u4e00-\u9fff]{6}")
-"""Two words in a row, or a question: what has neither offers nothing, such as a list of links."""
-_BETWEEN_PARAGRAPHS = lazy_pattern(r"\n[ \t]*\n\s*")
-_OPTION = lazy_pattern(
-    r"^[ \t]*(?:[-*•] )?\**(?:\(?(?:\d{1,2}|[A-Za-z])[.):]\**\s"
-    r"|(?:Option|Approach|Choice|Alternative) (?:\d|[A-Z])\b)",
-    re.MULTILINE,
-)
-"""The beginning of a line with a numbered or lettered option."""
 
 
 def _found_rules(ledger: Ledger) -> list[str]:

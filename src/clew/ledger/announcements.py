@@ -47,6 +47,11 @@ def announced_steps(text: str) -> AnnouncedSteps:
     return AnnouncedSteps(later, [span for span in steps if span not in later])
 
 
+def changes_course(text: str) -> bool:
+    """Return True if a text of the model says that it chooses another way than before."""
+    return _CHANGES_COURSE.search(text) is not None
+
+
 @dataclass(slots=True)
 class Announcements:
     """What is left to do of the steps announced last; the work items themselves are the caller's."""
@@ -141,6 +146,18 @@ _PROMISE = AnyCasePattern(
     re.VERBOSE | re.MULTILINE,
 )
 """An announced step: "Next I'll add the tests", "Remaining work: the docs"."""
+_CHANGES_COURSE = lazy_pattern(
+    r"""\b(?:
+      (?:a|an|the)\s+(?:\w+\s+)?(?:different|another|alternative|better|simpler|cleaner|new)\s+
+      (?:approach|way|solution|strategy|design)
+    | another\s+(?:approach|way|solution|strategy|design)
+    | (?:solution|fix|way\ out)\s+is\s+(?:not\s+)?to
+    | (?:that|this|the)\s+(?:\w+\s+)?(?:approach|plan|design|solution)\s+
+      (?:won[’']t|doesn[’']t|didn[’']t|does\s+not|did\s+not|will\s+not|can(?:no|[’'])t)\s+work
+    )\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Another way than before: "the solution is to extract them", "let me try a different approach"."""
 _OFFER = lazy_pattern(
     r"\W*(?:if|when|once)\s+you(?:[’']d|\s+would)?\s+(?:want|like|prefer|wish|agree|approve)\b", re.IGNORECASE
 )

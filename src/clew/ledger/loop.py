@@ -82,6 +82,8 @@ class Loop:
     """The words or the result that closed it; None if a person did it by hand."""
     why: str = ""
     """If it was closed by hand: the reason."""
+    accepts: str = ""
+    """Of a request that only agrees ("yes"): the question of the model that it answers."""
 
     @property
     def is_open(self) -> bool:
@@ -90,7 +92,8 @@ class Loop:
 
     def ended(self, how: Closed, by: Cite) -> Loop:
         """Return it closed."""
-        return Loop(self.id, self.kind, self.text, self.source, self.status, how, by)
+        kept = self.id, self.kind, self.text, self.source, self.status
+        return Loop(*kept, how, by, accepts=self.accepts)  # faster than ``replace``
 
     def closed_by_hand(self, why: str) -> Loop:
         """Return it closed by a person."""

@@ -47,6 +47,7 @@ from clew.ledger.replies import is_refusal, is_report
 from clew.ledger.request_parts import request_parts
 from clew.ledger.stems import stems
 from clew.ledger.tool_actions import CHANGING, ActionKind
+from clew.ledger.turns import is_acknowledgement
 from clew.ledger.unfinished import DividedReply, divided, may_be_answered, speaks_of_itself
 from clew.ledger.withdrawals import Withdrawal, withdrawal_in
 from clew.message import Cite
@@ -255,10 +256,18 @@ class Talk:
         """Open what a text of the user asks for."""
         start, whole = _stripped(utterance.text)
         end = min(whole, start + LONGEST_REQUEST)
-        self._open(LoopKind.REQUEST, utterance.text[start:end], utterance.cite(start, end))
+        accepts = self._answered_with(utterance) if is_acknowledgement(utterance.text) else ""
+        self._open(LoopKind.REQUEST, utterance.text[start:end], utterance.cite(start, end), accepts)
         if end < whole:
             self._request_more(utterance, end, questions)
         self.compound.add_sections(utterance.text, utterance.cite(0, len(utterance.text)))
+
+    def _answered_with(self, utterance: Utterance) -> str:
+        """Return the last question of the model that these words of the user answer; "" if there is none."""
+        last = self.ended[-1] if self.ended else None
+        by = utterance.cite(0, len(utterance.text))
+        is_answered = last is not None and last.kind is LoopKind.ASKED and last.closed_by == by
+        return last.text.strip(" *_") if last and is_answered else ""
 
     def _request_more(self, utterance: Utterance, after: int, questions: Iterable[tuple[int, int]]) -> None:
         """Open what a long message asks for after its quoted beginning; of too many, only the questions."""
@@ -433,10 +442,10 @@ class Talk:
         self.count += 1
         return Loop(f"q{self.count}", kind, text, source)
 
-    def _open(self, kind: LoopKind, text: str, source: Cite) -> None:
+    def _open(self, kind: LoopKind, text: str, source: Cite, accepts: str = "") -> None:
         if kind in OF_THE_USER and self._is_asked_again(kind, text):
             return
-        loop = self._numbered(kind, text, source)
+        loop = replace(self._numbered(kind, text, source), accepts=accepts)
         self.open[loop.id] = loop
         self._index(loop)
         if kind in OF_THE_USER:

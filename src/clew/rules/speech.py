@@ -20,6 +20,9 @@ DIGEST_TAG = "clew-digest"
 """The tag around a rendered digest."""
 _DIGEST = f"<{DIGEST_TAG} "
 _DIGEST_BLOCK = lazy_pattern(rf"^<{DIGEST_TAG} .*?^</{DIGEST_TAG}>", re.MULTILINE | re.DOTALL)
+_COMMAND = "<command-name>"
+"""The tag around the name of a slash command."""
+_COMMAND_BEFORE = lazy_pattern(r"<command-name>\s*(/[\w:.-]+)\s*</command-name>\s*<command-args>\s*\Z")
 WHOLE_SPEECH = 60_000
 """Characters; chosen by hand."""
 
@@ -73,7 +76,7 @@ class Spoken(Protocol):
 def utterances(item: Item, *, in_full: bool = False) -> list[Utterance]:
     """Return the words of the user and of the model in a message, in order.
 
-    With ``in_full``, what a tool wrote around a request counts as well.
+    With ``in_full``, what a tool wrote around a request and the command before its arguments count as well.
     """
     message = item.message
     speaker = _speaker(message)
@@ -81,6 +84,11 @@ def utterances(item: Item, *, in_full: bool = False) -> list[Utterance]:
     if speaker is not None:
         for index, part in enumerate(message.parts):
             if isinstance(part, Text) and _holds(speaker, part):
+                command = command_before(message, index) if in_full else ""
+                if command:
+                    found.append(
+                        Utterance(speaker, f"{command} {part.text.strip()}", part.trust, item.id, index)
+                    )
                 for start, text in speech(part.text) if in_full else _spoken_pieces(speaker, part.text):
                     if _DIGEST in text:
                         found.extend(
@@ -93,6 +101,21 @@ def utterances(item: Item, *, in_full: bool = False) -> list[Utterance]:
             if isinstance(part, ToolResult) and len(part.parts) > 1:
                 found.extend(_words_in_result(part, item.id, index))
     return found
+
+
+def command_before(message: Message, index: int) -> str:
+    """Return the slash command whose arguments a part of a message holds; "" if it holds none."""
+    before = message.parts[index - 1] if index else None
+    named = _COMMAND_BEFORE.search(before.text) if isinstance(before, Text) else None
+    return named[1] if named else ""
+
+
+def is_prompt_of_command(before: Message, message: Message) -> bool:
+    """Whether a message is the prompt that a harness puts after a slash command of the user."""
+    is_prompt = message.role is _OF_USER and message.origin is Origin.INJECTED and not any(message.results)
+    if not is_prompt or before.role is not _OF_USER or before.origin is not _SPOKEN:
+        return False
+    return any(_COMMAND in part.text for part in before.parts if isinstance(part, Text))
 
 
 def _spoken_pieces(speaker: Speaker, text: str) -> list[tuple[int, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ from clew.compaction.propose.digest_content import STORY, DigestContent
 from clew.compaction.propose.digest_input import DigestInput, MandatoryLimits, last_words
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.tail import MOST_OF_REQUEST, WHOLE_REQUEST_SHARE, request_characters
-from clew.compaction.task import CompactionTask
 from clew.compaction.work_claims import DELETED
 from clew.message import Cite, Item, Message, words
 
@@ -47,18 +46,14 @@ class DigestBuilder:
         claims = tuple(one._replace(trust=label_of(one, scene.original)) for one in said.claims)
         shown = scene.task.shown
         earlier = shown[1] if shown and any(item.id == shown[0] for item in span) else None
-        in_full = _in_full(scene.task)
+        asked = scene.task.asked
         self._inputs = DigestInput(
             span,
             MandatoryContent(said.pins, claims, said.open_items),
             earlier,
             terms,
-            request=scene.task.request,
-            goal=scene.task.goal,
-            in_full=in_full,
-            agreement=scene.task.agreement,
-            answered=scene.task.answered,
-            for_request=_for_request(scene, in_full),
+            asked=asked,
+            for_request=_for_request(scene),
         )
         self._frame = _framed(scene, self._inputs)
         self._deleted = [claim for claim in claims if claim.topic is Topic.DELETED_AGAIN]
@@ -129,18 +124,12 @@ class DigestBuilder:
         return [claim for claim in self._deleted if _path_end(claim.text.removeprefix(DELETED)) in said]
 
 
-def _in_full(task: CompactionTask) -> dict[str, Claim]:
-    """Return the whole texts that request and goal are a section of, by message."""
-    said = ((one, task.in_full(one)) for one in (task.request, task.goal) if one)
-    return {one.sources[0].message: whole for one, whole in said if whole is not one}
-
-
-def _for_request(scene: Scene, in_full: Mapping[str, Claim]) -> int:
+def _for_request(scene: Scene) -> int:
     """Return the characters for the request in progress: all of it, if that leaves enough room."""
     asked, most = scene.task.request or scene.task.goal, request_characters(scene.room)
     if asked is None:
         return most
-    text = in_full.get(asked.sources[0].message, asked).text
+    text = scene.task.asked.in_full.get(asked.sources[0].message, asked).text
     is_short = most < len(text) <= MOST_OF_REQUEST
     fits = is_short and scene.task.counter.count_text(text) <= scene.room * WHOLE_REQUEST_SHARE
     return len(text) if fits else most

@@ -305,9 +305,13 @@ def _tasks(scene: Scene, inputs: DigestInput) -> list[Claim]:
     asked = [one for one in (inputs.request, inputs.goal) if one]
     files, turn = scene.task.ledger.artifacts.files, inputs.span[max(0, scene.loop - scene.first) :]
     left = scene.work_left({*inputs.gone, *inputs.shortened})
+    stated = {
+        cite.message for claim in inputs.must if claim.topic is Topic.FILE_TEXT for cite in claim.sources
+    }
+    orders = orders_in(asked, files, turn, inputs.gone, scene.source)
     return [
         *([left] if left else ()),
-        *orders_in(asked, files, turn, inputs.gone, scene.source),
+        *(claim for claim in orders if claim.sources[-1].message not in stated),
         *said_next(asked, files, inputs.gone, scene.source, scene.room * CHARACTERS_PER_TOKEN),
     ]
 

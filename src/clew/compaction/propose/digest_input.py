@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from clew.compaction.asked import Asked
 from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
+from clew.compaction.propose.pointed_to import orders_claim
 from clew.compaction.propose.request_text import request_excerpt
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
 from clew.compaction.quote_claims import LONGEST_QUOTE, beginning, shorten_claim
 from clew.ledger.approvals import cut_lines
+from clew.ledger.ledger import Ledger
 from clew.ledger.loop import OF_THE_USER, LoopKind
 from clew.ledger.non_requests import continues
 from clew.message import Cite, Item, Message, Trust, words
@@ -23,6 +26,7 @@ EARLY_WORDS_SHARE = 0.4
 NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.FACT)
 """Mandatory kinds among the ledger's claims; its only facts are those a person asked to keep."""
 LONGEST_SCRAP = 200
+NOTHING_ASKED = Asked(Ledger(), (), lambda _: None)
 TASK = f"{LoopKind.TODO.value}: "
 """How a claim on a task begins."""
 
@@ -50,18 +54,20 @@ class DigestInput:
     """The ledger's claims about recent messages whose words are not in the excerpts shown of these."""
     shortened: Mapping[str, Message] = field(default_factory=dict)
     """Recent messages with tool results that are shown shortened, by id."""
-    request: Claim | None = None
-    """The user's last message that asks for something."""
-    goal: Claim | None = None
-    """The goal, whole."""
-    in_full: Mapping[str, Claim] = field(default_factory=dict)
-    """The whole texts of request and goal, by message, if a tool wrote instructions around them."""
-    agreement: tuple[Claim, Claim] | None = None
-    """The user's last message if it only agrees, and the offer that it accepts."""
-    answered: Claim | None = None
-    """The agent's offer that it answers, if it is too short to say what it asks for."""
+    asked: Asked = NOTHING_ASKED
+    """What the user asked for."""
     for_request: int = 0
     """Characters for the request that the agent is working on, if it leaves the view."""
+
+    @property
+    def request(self) -> Claim | None:
+        """The user's last message that asks for something, whole."""
+        return self.asked.request
+
+    @property
+    def goal(self) -> Claim | None:
+        """The goal, whole."""
+        return self.asked.goal
 
     @cached_property
     def gone(self) -> frozenset[str]:
@@ -75,7 +81,14 @@ class DigestInput:
         changes = [claim for claim in self.brief.claims if claim.topic is Topic.FILES_CHANGED]
         few = sum(len(claim.text) for claim in changes) <= self.terms.for_changes * CHARACTERS_PER_TOKEN
         few_changes = changes if few else ()
-        return [*self._open_work(), *self._plan, *self._decided, *self._early_words, *few_changes]
+        return [
+            *self._open_work(),
+            *self._prompt,
+            *self._plan,
+            *self._decided,
+            *self._early_words,
+            *few_changes,
+        ]
 
     def _open_work(self) -> list[Claim]:
         """Return the goal and the open items; the request in progress as fully as its room allows."""
@@ -83,11 +96,11 @@ class DigestInput:
         if self.terms.longest is not None:
             claims = [shorten_claim(claim, self.terms.longest) for claim in claims]
         else:
-            claims = [*self._agreed, *map(self._goal_in_room, claims)]
-        request = self._request_in_room
+            claims = [self._goal_in_room(one) for one in claims if not self._is_said_last(one)]
+        request, last = self._request_in_room, self._said_last
         if request is None:
             past = [one for one in claims if self._is_earlier_goal(one)]
-            rest = [one for one in claims if one not in past]
+            rest = [*last, *(one for one in claims if one not in past)]
             if self._agreed or not past:
                 return rest
             return [*self._last_request, *rest, *self._as_words(past)]
@@ -96,7 +109,7 @@ class DigestInput:
         again = [one for one in claims if one.kind is ClaimKind.OPEN and _repeats(one, request, said)]
         rest = [one for one in claims if one not in same and one not in again]
         past = [] if request.kind is ClaimKind.GOAL else self._as_words(same)
-        return [request, *self._offer, *rest, *past]
+        return [*last, request, *self._offer, *rest, *past]
 
     def _as_words(self, goals: Iterable[Claim]) -> list[Claim]:
         """Return goals that were reported done as what the user said: they may say how to work, too.
@@ -123,13 +136,34 @@ class DigestInput:
             shorten_claim(self.request._replace(kind=ClaimKind.GOAL), self.terms.longest or LONGEST_QUOTE)
         ]
 
-    @property
-    def _agreed(self) -> list[Claim]:
-        """The user's last message if it only agrees, and the offer it accepts if that leaves the view."""
-        if self.agreement is None:
+    @cached_property
+    def _said_last(self) -> list[Claim]:
+        """What the user said since the request: to a call, or agreeing to an offer of the agent."""
+        if self.terms.longest is not None:
             return []
-        agreed, offer = self.agreement
-        return [agreed, *self._if_gone(offer)]
+        to_call = self.asked.said_to_call
+        return [shorten_claim(to_call, LONGEST_QUOTE)] if to_call else self._agreed
+
+    @cached_property
+    def _agreed(self) -> list[Claim]:
+        """The user's last message if it only agrees, and the offer it accepts if that leaves the view.
+
+        Once the agent has chosen another way, they are part of the story.
+        """
+        if self.asked.agreement is None or self.terms.longest is not None:
+            return []
+        agreed, offer = self.asked.agreement
+        if not self.asked.has_changed_course:
+            return [agreed, *self._if_gone(offer)]
+        said = (agreed._replace(kind=ClaimKind.USER), offer._replace(kind=ClaimKind.REPORT))
+        return [claim for one in said for claim in self._if_gone(one)]
+
+    def _is_said_last(self, claim: Claim) -> bool:
+        """Whether an open item repeats what the user said last."""
+        now = (one for one in self._said_last if one.kind is ClaimKind.NEXT)
+        return claim.kind is ClaimKind.OPEN and any(
+            _of_turn(claim, one.sources[0]) and _repeats(claim, one, one.text) for one in now
+        )
 
     def _is_earlier_goal(self, claim: Claim) -> bool:
         """Whether a claim states a past goal, and the user has asked for something else since."""
@@ -141,7 +175,7 @@ class DigestInput:
     @property
     def _offer(self) -> list[Claim]:
         """The agent's offer that a short request answers, if it leaves the view."""
-        return self._if_gone(self.answered) if self.terms.longest is None else []
+        return self._if_gone(self.asked.answered) if self.terms.longest is None else []
 
     def _if_gone(self, claim: Claim | None) -> list[Claim]:
         return [claim] if claim and claim.sources[0].message in self.gone else []
@@ -160,9 +194,13 @@ class DigestInput:
 
     def _whole(self, claim: Claim) -> Claim:
         """Return a request or goal with what a tool wrote around it; of both only the latest instructions."""
-        if self.request and claim is not self.request and self.request.sources[0].message in self.in_full:
+        if (
+            self.request
+            and claim is not self.request
+            and self.request.sources[0].message in self.asked.in_full
+        ):
             return claim
-        whole = self.in_full.get(claim.sources[0].message)
+        whole = self.asked.in_full.get(claim.sources[0].message)
         return whole._replace(kind=claim.kind) if whole else claim
 
     def _is_past_goal(self, claim: Claim, request: Claim) -> bool:
@@ -203,6 +241,16 @@ class DigestInput:
                 return whole._replace(text=text, verbatim=text == whole.text)
         in_view = LONGEST_QUOTE if len(request.text) <= LONGEST_QUOTE else LONGEST_IN_VIEW
         return shorten_claim(request, self.terms.longest or (self.for_request if is_gone else in_view))
+
+    @cached_property
+    def _prompt(self) -> list[Claim]:
+        """The prompt of the slash command that the agent works on, if it leaves the view; as data."""
+        prompt = self.asked.prompt if self.terms.longest is None and self._request_in_room else None
+        return (
+            [orders_claim(*prompt, self.for_request // 2)]
+            if prompt and prompt[1].message in self.gone
+            else []
+        )
 
     @cached_property
     def _plan(self) -> list[Claim]:

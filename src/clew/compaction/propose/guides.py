@@ -14,6 +14,7 @@ from clew.ledger.tool_actions import action_of, touches
 from clew.message import Item, Message, Origin, Part, Place, Role, Text, ToolCall, ToolResult, words
 from clew.message.text import LINE_NUMBER, lazy_pattern
 from clew.rules.orders import gives_order
+from clew.rules.speech import is_prompt_of_command
 
 LONGEST_READ = 40_000
 """Characters of such a text that are read for orders..."""
@@ -71,10 +72,11 @@ def guides_in(view: Sequence[Item], start: int, large: Collection[int], asked: s
     calls: dict[str, ToolCall] = {}
     for i in range(start, len(view)):
         message = view[i].message
+        is_prompt = i in large and i > 0 and is_prompt_of_command(view[i - 1].message, message)
         for j, part in enumerate(message.parts):
             if isinstance(part, ToolCall):
                 calls[part.call_id] = part
-            elif i in large and (may_guide(message, part) or _reads_guide(part, calls, asked)):
+            elif i in large and (is_prompt or may_guide(message, part) or _reads_guide(part, calls, asked)):
                 yield Place(i, j)
 
 

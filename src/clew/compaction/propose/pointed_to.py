@@ -11,6 +11,7 @@ from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.digest import ORDERS_OPENING
 from clew.compaction.propose.citations import Find, answer_to
 from clew.compaction.propose.edits import edits
+from clew.compaction.propose.excerpt import ExcerptSource
 from clew.compaction.propose.guides import is_guide, lists_tasks, may_guide, order_steps
 from clew.compaction.propose.line_kinds import NUMBERED_LINE
 from clew.compaction.propose.named_parts import heading_level, is_named, names_in
@@ -291,10 +292,20 @@ def _orders_of_skill(span: Sequence[Item]) -> Iterator[Claim]:
         for j, part in enumerate(item.message.parts):
             if may_guide(item.message, part):
                 text = words(part)
-                title = _TITLE.search(text)
-                name = title[0].strip() if title else text.strip().split("\n", 1)[0]
-                yield from _orders(name, text, (Cite(item.id, j),))
+                yield from _orders(_title(text), text, (Cite(item.id, j),))
                 return
+
+
+def orders_claim(text: str, cite: Cite, most_characters: int) -> Claim:
+    """Quote a prompt that says what to do, as data; of a long one the orders and steps."""
+    text = text.strip("\n")
+    shown = ExcerptSource(text, is_guide=True).excerpt(most_characters, longest_line=most_characters)
+    return _told(_title(text), shown.split("\n"), (cite,))
+
+
+def _title(text: str) -> str:
+    title = _TITLE.search(text)
+    return title[0].strip() if title else text.strip().split("\n", 1)[0].strip()
 
 
 def _orders(name: str, text: str, sources: tuple[Cite, ...]) -> Iterator[Claim]:
@@ -307,5 +318,9 @@ def _orders(name: str, text: str, sources: tuple[Cite, ...]) -> Iterator[Claim]:
             left -= size
             lines += told
     if lines:
-        told_text = "\n".join((f"{ORDERS_OPENING}{name}:", *lines))
-        yield Claim("", ClaimKind.ARTIFACT, told_text, sources, Trust.UNTRUSTED, topic=Topic.FILE_TEXT)
+        yield _told(name, lines, sources)
+
+
+def _told(name: str, lines: Sequence[str], sources: tuple[Cite, ...]) -> Claim:
+    text = "\n".join((f"{ORDERS_OPENING}{name}:", *lines))
+    return Claim("", ClaimKind.ARTIFACT, text, sources, Trust.UNTRUSTED, topic=Topic.FILE_TEXT)
