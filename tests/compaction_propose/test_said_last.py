@@ -99,5 +99,39 @@ def test_a_change_of_course_soon_before_a_compaction_may_be_about_a_detail():
     assert now(agreed(*work(90), other, *work(2)))[0] == "yes"
 
 
+BODY = "The columns hold names and amounts of money, as in the tables of last year.\n" * 3
+STEPS = "\n".join(f"### {n}. Change module_{n}\n\nIt reads table_{n} as agreed.\n{BODY}" for n in range(12))
+PLAN = replace(
+    text_message(Role.USER, f"# Plan: new tables\n\n{STEPS}"),
+    parts=(Text(f"Implement the following plan:\n\n# Plan: new tables\n\n{STEPS}", trust=Trust.ASSISTANT),),
+    origin=Origin.INJECTED,
+)
+
+
+def goal(digest: Digest) -> str:
+    (found,) = (one.text for one in digest.claims if one.kind is ClaimKind.GOAL)
+    return found
+
+
+def test_of_a_plan_that_was_carried_out_the_steps_are_shown():
+    asked = text_message(Role.USER, "Why is the second table empty? Please look into it.")
+    running = digest_of([PLAN, *work(20), asked, *work(90)], 9_000)
+    assert "It reads table_5 as agreed" in goal(running)
+    done = digest_of([PLAN, *work(20), spoken("All of it is implemented."), asked, *work(90)], 9_000)
+    assert len(goal(done)) < 2_000
+    assert all(f"### {n}. Change module_{n}" in goal(done) for n in range(12))
+
+
+def test_of_a_plan_that_a_later_one_replaced_the_title_is_shown():
+    call = ToolCall(
+        "e", "ExitPlanMode", {"plan": "# Plan: other tables\n\nOne table."}, trust=Trust.ASSISTANT
+    )
+    approved = ToolResult("e", (Text("User has approved your plan. You can now start coding."),))
+    plan = [Message(Role.ASSISTANT, (call,)), Message(Role.TOOL, (approved,))]
+    shown = goal(digest_of([PLAN, *work(20), *plan, *work(90)], 9_000))
+    assert shown.startswith("Implement the following plan:\n\n# Plan: new tables")
+    assert len(shown) <= 401
+
+
 def step_call() -> tuple[ToolCall]:
     return (ToolCall("x", "run", {"cmd": "make x"}, trust=Trust.ASSISTANT),)

@@ -91,7 +91,7 @@ class Asked:
         """The end of the agent's report that a short request answers: "do that" says little without it."""
         return self._answered_by(self.request) if self.request else None
 
-    @property
+    @cached_property
     def in_full(self) -> dict[str, Claim]:
         """The whole texts of request and goal, by message, if a tool wrote instructions around them."""
         said = ((one, self._with_surroundings(one)) for one in (self.request, self.goal) if one)

@@ -256,18 +256,19 @@ class Talk:
         """Open what a text of the user asks for."""
         start, whole = _stripped(utterance.text)
         end = min(whole, start + LONGEST_REQUEST)
-        accepts = self._answered_with(utterance) if is_acknowledgement(utterance.text) else ""
+        accepts = self._answered_with(utterance)
         self._open(LoopKind.REQUEST, utterance.text[start:end], utterance.cite(start, end), accepts)
         if end < whole:
             self._request_more(utterance, end, questions)
         self.compound.add_sections(utterance.text, utterance.cite(0, len(utterance.text)))
 
     def _answered_with(self, utterance: Utterance) -> str:
-        """Return the last question of the model that these words of the user answer; "" if there is none."""
+        """Return the question of the model to which these words only say yes; "" if there is none."""
         last = self.ended[-1] if self.ended else None
-        by = utterance.cite(0, len(utterance.text))
-        is_answered = last is not None and last.kind is LoopKind.ASKED and last.closed_by == by
-        return last.text.strip(" *_") if last and is_answered else ""
+        if last is None or last.kind is not LoopKind.ASKED or not is_acknowledgement(utterance.text):
+            return ""
+        is_answered = last.closed_by == utterance.cite(0, len(utterance.text))
+        return last.text.strip(" *_") if is_answered else ""
 
     def _request_more(self, utterance: Utterance, after: int, questions: Iterable[tuple[int, int]]) -> None:
         """Open what a long message asks for after its quoted beginning; of too many, only the questions."""
@@ -438,14 +439,14 @@ class Talk:
     def _new(self, kind: LoopKind, utterance: Utterance, span: tuple[int, int]) -> Loop:
         return self._numbered(kind, utterance.text[slice(*span)], utterance.cite(*span))
 
-    def _numbered(self, kind: LoopKind, text: str, source: Cite) -> Loop:
+    def _numbered(self, kind: LoopKind, text: str, source: Cite, accepts: str = "") -> Loop:
         self.count += 1
-        return Loop(f"q{self.count}", kind, text, source)
+        return Loop(f"q{self.count}", kind, text, source, accepts=accepts)
 
     def _open(self, kind: LoopKind, text: str, source: Cite, accepts: str = "") -> None:
         if kind in OF_THE_USER and self._is_asked_again(kind, text):
             return
-        loop = replace(self._numbered(kind, text, source), accepts=accepts)
+        loop = self._numbered(kind, text, source, accepts)
         self.open[loop.id] = loop
         self._index(loop)
         if kind in OF_THE_USER:

@@ -10,7 +10,7 @@ from clew.compaction.asked import Asked
 from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.propose.pointed_to import orders_claim
-from clew.compaction.propose.request_text import request_excerpt
+from clew.compaction.propose.request_text import outline, request_excerpt
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
 from clew.compaction.quote_claims import LONGEST_QUOTE, beginning, shorten_claim
 from clew.ledger.approvals import cut_lines
@@ -21,6 +21,9 @@ from clew.message import Cite, Item, Message, Trust, words
 
 LONGEST_IN_VIEW = 240
 """Characters of a long request in progress if the view shows the whole; a usual one is stated whole."""
+LONGEST_TITLE, LONGEST_OUTLINE = 400, 1_500
+"""Characters shown of a plan that a later one replaced, its title and what it was for; and of one that was
+carried out, its headings and steps. Chosen by hand."""
 EARLY_WORDS_SHARE = 0.4
 """Part of that share for early statements of the user; chosen by hand."""
 NEVER_LEFT_OUT = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.FACT)
@@ -160,6 +163,8 @@ class DigestInput:
 
     def _is_said_last(self, claim: Claim) -> bool:
         """Whether an open item repeats what the user said last."""
+        if not self._said_last:
+            return False
         now = (one for one in self._said_last if one.kind is ClaimKind.NEXT)
         return claim.kind is ClaimKind.OPEN and any(
             _of_turn(claim, one.sources[0]) and _repeats(claim, one, one.text) for one in now
@@ -183,7 +188,14 @@ class DigestInput:
     def _goal_in_room(self, claim: Claim) -> Claim:
         """Return the goal more fully than the ledger quotes it, if it leaves the view."""
         goal = self.goal
-        if goal is None or claim.kind is not ClaimKind.GOAL or claim.topic is not None or claim.verbatim:
+        if goal is None or claim.kind is not ClaimKind.GOAL or claim.topic is not None:
+            return claim
+        if self._is_replaced(claim):
+            return shorten_claim(claim, LONGEST_TITLE)
+        if self._is_carried_out(claim):
+            steps = outline(goal.text, LONGEST_OUTLINE)
+            return goal._replace(text=steps, verbatim=steps == goal.text, trust=claim.trust)
+        if claim.verbatim:
             return claim
         room = max(self.for_request // 2, self.for_request - len(self.request.text if self.request else ""))
         whole = self._whole(goal)
@@ -191,6 +203,15 @@ class DigestInput:
         if text is None or len(text) <= len(claim.text) or not _of_turn(claim, goal.sources[0]):
             return claim
         return whole._replace(text=text, verbatim=text == whole.text, trust=claim.trust)
+
+    def _is_replaced(self, goal: Claim) -> bool:
+        """Whether a goal is a plan of the agent for which a later one was approved."""
+        return goal.trust < Trust.USER and self.asked.ledger.plan is not None
+
+    def _is_carried_out(self, goal: Claim) -> bool:
+        """Whether a goal is a plan that was reported done, and what was asked since may contradict it."""
+        is_last = self.request is None or _of_turn(goal, self.request.sources[0])
+        return goal.trust < Trust.USER and not is_last and not self._is_open(goal)
 
     def _whole(self, claim: Claim) -> Claim:
         """Return a request or goal with what a tool wrote around it; of both only the latest instructions."""
@@ -209,10 +230,14 @@ class DigestInput:
             return False
         if request.kind is ClaimKind.GOAL:
             return True
-        is_open = any(_of_turn(claim, item.source) for item in self.brief.open_items)
-        if is_open or self._last_task > claim.sources[0].number:
+        if self._is_open(claim):
             return False
         return claim.trust >= Trust.USER and claim.sources[0].message in self.gone
+
+    def _is_open(self, goal: Claim) -> bool:
+        """Whether a goal was not reported done, or a task set since is still on its list."""
+        is_open = any(_of_turn(goal, item.source) for item in self.brief.open_items)
+        return is_open or self._last_task > goal.sources[0].number
 
     @cached_property
     def _last_task(self) -> int:
@@ -234,6 +259,8 @@ class DigestInput:
         if kinds.isdisjoint((ClaimKind.GOAL, ClaimKind.OPEN)):
             return None
         request = self.request._replace(kind=ClaimKind.GOAL if ClaimKind.GOAL in kinds else ClaimKind.NEXT)
+        if request.kind is ClaimKind.GOAL and self._is_replaced(request):
+            return shorten_claim(request, self.terms.longest or LONGEST_TITLE)
         is_gone = request.sources[0].message in self.gone
         if is_gone and self.terms.longest is None:
             whole = self._whole(self.request)._replace(kind=request.kind)

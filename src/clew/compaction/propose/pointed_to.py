@@ -11,10 +11,10 @@ from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.digest import ORDERS_OPENING
 from clew.compaction.propose.citations import Find, answer_to
 from clew.compaction.propose.edits import edits
-from clew.compaction.propose.excerpt import ExcerptSource
 from clew.compaction.propose.guides import is_guide, lists_tasks, may_guide, order_steps
 from clew.compaction.propose.line_kinds import NUMBERED_LINE
 from clew.compaction.propose.named_parts import heading_level, is_named, names_in
+from clew.compaction.propose.request_text import outline
 from clew.compaction.propose.worklist import LIST_SHARE
 from clew.ledger.artifacts import Artifact
 from clew.message import Cite, Item, ToolCall, Trust, words
@@ -299,8 +299,7 @@ def _orders_of_skill(span: Sequence[Item]) -> Iterator[Claim]:
 def orders_claim(text: str, cite: Cite, most_characters: int) -> Claim:
     """Quote a prompt that says what to do, as data; of a long one the orders and steps."""
     text = text.strip("\n")
-    shown = ExcerptSource(text, is_guide=True).excerpt(most_characters, longest_line=most_characters)
-    return _told(_title(text), shown.split("\n"), (cite,))
+    return _told(_title(text), outline(text, most_characters).split("\n"), (cite,))
 
 
 def _title(text: str) -> str:

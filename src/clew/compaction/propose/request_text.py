@@ -61,6 +61,11 @@ def request_excerpt(text: str, most_characters: int) -> str | None:
     return ExcerptSource(text).render(chosen, most_characters) if chosen else None
 
 
+def outline(text: str, most_characters: int) -> str:
+    """Return the beginning of a plan or prompt, its orders, headings and steps, with omissions marked."""
+    return ExcerptSource(text, is_guide=True).excerpt(most_characters, longest_line=most_characters)
+
+
 def _with_orders(text: str, asked: Span, most_characters: int) -> str:
     """Return a request and of what a tool wrote around it the orders, before what only describes."""
     room = most_characters - (asked[1] - asked[0])
