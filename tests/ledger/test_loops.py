@@ -541,6 +541,15 @@ def test_a_step_that_is_being_taken_is_closed_by_its_calls():
     assert len(open_texts(ledger_of(user("Go."), said, other), LoopKind.PROMISE)) == 1
 
 
+def test_a_step_that_only_looks_is_closed_by_the_next_calls():
+    look = assistant("I found the task. Next I'm reading the hooks and whatever shared code they reuse.")
+    then = assistant("I found the task. Next I'm reading the hooks, then I'll patch the parser in them.")
+    read = did("Read", {"file_path": "hooks.py"}, "x")
+    assert open_texts(ledger_of(user("Go."), look), LoopKind.PROMISE) != []
+    assert open_texts(ledger_of(user("Go."), look, read), LoopKind.PROMISE) == []
+    assert open_texts(ledger_of(user("Go."), then, read), LoopKind.PROMISE) != []
+
+
 PASSED = "==== 3 passed in 0.10s ===="
 
 

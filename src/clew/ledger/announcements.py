@@ -2,9 +2,9 @@
 
 ``announced_steps(text)`` finds the sentences, ``Announcements`` tracks what is left of them. A step is
 closed if the calls after it name most of its words and the model speaks of something else, or if files are
-changed after it and the tests pass then. What the model says it is doing ("I'm exporting the log") is closed
-by the results of calls that name some of it. A later announcement replaces it. ``Talk`` opens and closes the
-work items.
+changed after it and the tests pass then. What the model says it is doing next ("next I'm exporting the log")
+is closed by the results of calls that name some of it, and if it only looks ("next I'm reading the parser"),
+by those of its next calls. A later announcement replaces it. ``Talk`` opens and closes the work items.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class Announcements:
             return
         text, message = named_in(calls), calls[0].cite.message
         for id_, words in self.undone.items():
-            if text and id_ in items and items[id_].source.message != message:
+            if id_ in items and _only_looks(items[id_].text):
+                self.undone[id_] = []
+            elif text and id_ in items and items[id_].source.message != message:
                 self.undone[id_] = [word for word in words if word not in text]
                 if id_ not in self.begun and any(asked.action.kind in CHANGING for asked in calls):
                     self.begun.append(id_)
@@ -94,7 +96,9 @@ class Announcements:
                 del self.undone[id_]
             elif underway and share != _MISSING_UNDERWAY:
                 continue
-            elif len(words) >= _FEWEST_WORDS and len(missing) <= len(words) * share:
+            elif (not missing and underway) or (
+                len(words) >= _FEWEST_WORDS and len(missing) <= len(words) * share
+            ):
                 del self.undone[id_]
                 done.append(id_)
         return done
@@ -112,10 +116,23 @@ class Announcements:
         return done
 
 
+def _only_looks(step: str) -> bool:
+    """Return True if the model says that it is reading something, and nothing else: its next calls do it."""
+    return _LOOKS.search(step) is not None and _FOLLOWED.search(step) is None
+
+
 # What the patterns recognise ---------------------------------------------------------------------------
 
 _UNDERWAY = lazy_pattern(r"\b(?:i[’']m|i am|we[’']re|we are) (?!going\b)\w+ing\b", re.IGNORECASE)
 """A step that is being taken: "next I'm exporting the log"."""
+_LOOKS = lazy_pattern(
+    r"\b(?:i[’']m|i am|we[’']re|we are) (?:\w+ly )?(?:re-?)?(?:reading|checking|looking|tracing|inspecting"
+    r"|searching|exploring|reviewing|examining|scanning|gathering|mapping|locating|confirming)\b",
+    re.IGNORECASE,
+)
+"""A step that changes nothing, and is being taken: "next I'm reading the parser"."""
+_FOLLOWED = lazy_pattern(r"\b(?:i|we)(?:[’']ll|\s+(?:will|shall))\b", re.IGNORECASE)
+"""Another step after it: "…, then I'll patch it"."""
 _RUNS_TESTS = lazy_pattern(
     r"\b(?:re-?run|run|execute|verify|validate)\b[^.;]*\b(?:tests?|suite|checks?|lint\w*|type-?check\w*)\b",
     re.IGNORECASE,
