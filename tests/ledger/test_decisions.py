@@ -178,6 +178,46 @@ def test_an_answer_to_a_choice_is_a_decision_with_the_words_of_the_option(offer,
     assert Ledger.from_json(found.to_json()).decisions == found.decisions
 
 
+CALLED = (
+    "**Option 1: a file** ✅\n- Simple.\n\n**Option 2: a table**\n- Fast.\n\n"
+    "**Recommendation:** a file fits best."
+)
+IN_TABLE = (
+    "| Option | What |\n|---|---|\n| **A. On save** | Cheap. |\n| **B. On read** | Late. |\n\n"
+    "Option A seems best because:\n- It is cheap.\n\n"
+    + "It was measured with many files. " * 60
+    + "\n\nWhich one do you want?"
+)
+
+
+@pytest.mark.parametrize(
+    ("offer", "answer", "chosen"),
+    [
+        (CALLED, "yes do option 1", "a file** ✅"),
+        (CALLED, "Option 2, then go on with the docs", "a table"),
+        (IN_TABLE, "A.", "On save** | Cheap."),
+        (IN_TABLE, "I think B, nested", "On read** | Late."),
+        (
+            "- **Option A — parity.** Small.\n- **Option B (best) — both.** More.\n\nYours?",
+            "B",
+            "both.** More.",
+        ),
+        ("### Approach 1: copy\n\nIt works.\n\n### Approach 2: link\n\nShort.", "approach 2", "link"),
+    ],
+)
+def test_options_that_are_called_so_are_chosen_by_their_label(offer, answer, chosen):
+    (decision,) = ledger_of(user("Store the data."), assistant(offer), user(answer)).decisions
+    assert (decision.quote, decision.chosen) == (answer, chosen)
+
+
+@pytest.mark.parametrize(
+    "answer", ["First, use #3781DE as accent", "first. check the tests", "1. lint fails\n2. update it"]
+)
+def test_a_word_of_order_and_a_list_of_the_users_own_choose_nothing(answer):
+    found = ledger_of(user("Store the data."), assistant(CALLED), user(answer)).decisions
+    assert not any(one.chosen for one in found)
+
+
 @pytest.mark.parametrize("answer", ["the first thing is to fix the tests", "Why is it slow?", "3", "Thanks."])
 def test_other_words_after_an_offer_choose_nothing(answer):
     assert not ledger_of(user("Store the data."), assistant(LISTED), user(answer)).decisions

@@ -303,9 +303,8 @@ def _decision_claims(ledger: Ledger) -> Iterator[Claim]:
             continue
         if decision.chosen and decision.offered:
             asked = "asked" if decision.chosen.endswith("?") else "offered"
-            option = beginning(decision.chosen, LONGEST_OPTION)
-            cut = "…" if option != decision.chosen else ""
-            text = f'{clip(decision.quote)} ({asked}: "{option}{cut}")'
+            option = clip(decision.chosen.replace("**", ""), LONGEST_OPTION)
+            text = f'{clip(decision.quote)} ({asked}: "{option}")'
             trust = min(decision.trust, Trust.ASSISTANT)
             yield Claim("", ClaimKind.DECISION, text, (decision.source, decision.offered), trust)
         else:

@@ -85,18 +85,23 @@ class Decisions:
                 if len(answer.text) <= LONGEST_CHOICE:
                     self._chose(answer.text, answer.source, Trust.UNTRUSTED, answer.question, exchange.asked)
         for utterance in reading.said:
-            if utterance.speaker is PLAN:
-                continue
-            if utterance.speaker is USER and self.made:
-                self._take_back(utterance.text)
-            if utterance.speaker is not USER:
-                self.offers = offers_in(utterance)
-            elif self._answer(utterance):
-                continue
-            places = decisions_in(utterance)
-            for start, end in places:
-                self._note(utterance, start, end)
-            self._choose(utterance, places)
+            if utterance.speaker is not PLAN:
+                self._hear(utterance)
+        if reading.calls:
+            self.offers = []  # the model went on without waiting for an answer
+
+    def _hear(self, utterance: Utterance) -> None:
+        """Read a text of the user or the model."""
+        if utterance.speaker is USER and self.made:
+            self._take_back(utterance.text)
+        if utterance.speaker is not USER:
+            self.offers = offers_in(utterance)
+        elif self._answer(utterance):
+            return
+        places = decisions_in(utterance)
+        for start, end in places:
+            self._note(utterance, start, end)
+        self._choose(utterance, places)
 
     def _answer(self, utterance: Utterance) -> bool:
         """Record an answer that chooses from what the model offered, with the option's words."""

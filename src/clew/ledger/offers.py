@@ -34,24 +34,45 @@ class Offer(NamedTuple):
 
 _LAST_WORDS = 1_500
 """Characters at the end of the model's text that may offer a choice; chosen by hand."""
+_LAST_OPTIONS = 4_000
+"""The same for options that are called so: what speaks for each of them is often explained. By hand."""
 _LONGEST_ANSWER = 160
 """Characters of an answer that only chooses; chosen by hand."""
 
 
 def offers_in(utterance: Utterance) -> list[Offer]:
-    """Return the options that a text of the model ends with: a list, or a question with "or"."""
+    """Return the options that a text of the model ends with: a list, or a question with "or".
+
+    Options that are called so ("Option A: …") or stand in a table need no question after them.
+    """
     text = utterance.text.rstrip()
+    labelled = _labelled(utterance, text)
+    if len(labelled) > 1:
+        return labelled
     asks = last_questions(utterance)
     if not asks or len(text) - asks[0][0] > _LAST_WORDS:
         return []
-    options = [
-        Offer(match[1].casefold(), match[2].strip(" *"), utterance.cite(*match.span(2)))
-        for match in _OPTION.finditer(text, max(0, asks[0][0] - _LAST_WORDS))
-    ]
+    options = [_offer(utterance, match) for match in _OPTION.finditer(text, max(0, asks[0][0] - _LAST_WORDS))]
     if len(options) > 1:
         return options
     question = next((span for span in asks if _OR.search(text, *span)), None)
     return [Offer("", text[slice(*question)], utterance.cite(*question))] if question else []
+
+
+def _labelled(utterance: Utterance, text: str) -> list[Offer]:
+    """Return the options in a text that are called so, or stand in a table; each label once, the last."""
+    if not any(map(text.__contains__, _LABEL_SIGNS)):
+        return []
+    found = _LABELLED.finditer(text, max(0, len(text) - _LAST_OPTIONS))
+    return list({offer.label: offer for offer in (_offer(utterance, match) for match in found)}.values())
+
+
+def _offer(utterance: Utterance, match: re.Match[str]) -> Offer:
+    return Offer(
+        next(filter(None, match.groups())).casefold(),
+        match["text"].strip(" *|"),
+        utterance.cite(*match.span("text")),
+    )
 
 
 def chosen_of(answer: str, offers: Sequence[Offer]) -> Offer | None:
@@ -60,7 +81,7 @@ def chosen_of(answer: str, offers: Sequence[Offer]) -> Offer | None:
         return None
     question = offers[0] if not offers[0].label else None
     match = _CHOOSES.match(answer)
-    if match is None:
+    if match is None or _LISTS.search(answer):
         said = stems(_COURTESY.sub(" ", answer))
         named = question is not None and bool(said) and said < stems(question.text)
         return question if named else None
@@ -129,17 +150,30 @@ def _json_answers(text: str, exchange: Exchange) -> Iterator[tuple[str, int, int
 # What the patterns recognise ---------------------------------------------------------------------------
 
 _OPTION = lazy_pattern(
-    r"^[ \t]*(?:[-*][ \t]+)?\**(?:option[ \t]+|approach[ \t]+)?\(?([A-Da-d]|\d{1,2})\**[.):]\**[ \t]+"
-    r"(\S[^\n]*)$",
-    re.IGNORECASE | re.MULTILINE,
+    r"^[ \t]*(?:[-*][ \t]+)?\**\(?(?P<label>[A-Da-d]|\d{1,2})\**[.):]\**[ \t]+(?P<text>\S[^\n]*)$",
+    re.MULTILINE,
 )
-"""An option of a list: "b) break it", "**Option 2:** a new table"."""
+"""An option of a list: "b) break it"."""
+_LABELLED = lazy_pattern(
+    r"""^[ \t]*(?:
+      (?:\#{1,4}[ \t]+|[-*•][ \t]+|\|[ \t]*)?\**(?:option|approach|choice|alternative|variant)[ \t]+
+      \(?(?P<word>[A-D]|\d{1,2})\b\)?(?:[ \t]*\([^()\n]{1,40}\))?[ \t]*\**[ \t]*[.:|—–-]+\**[ \t]*
+    | \|[ \t]*\**(?P<cell>[A-D]|\d{1,2})[.):]\**[ \t]+
+    )(?P<text>[^\s|][^\n]*)$""",
+    re.VERBOSE | re.IGNORECASE | re.MULTILINE,
+)
+"""An option that is called so, or stands in a table: "**Option 2:** a new table", "| **B.** Keep it | …"."""
+_LABEL_SIGNS = ("ption ", "pproach ", "hoice ", "lternative ", "ariant ", "| **")
+"""Substrings of which every text with such options has one, as a prefilter."""
+_LISTS = lazy_pattern(r"\n\s*2[.)]\s")
+"""A list of the user's own."""
 _ORDINALS = {"first": 0, "former": 0, "second": 1, "third": 2, "fourth": 3, "last": -1, "latter": -1}
 """Which option these words choose, as an index."""
 _CHOOSES = lazy_pattern(
     r"\W*(?:(?:ok|okay|yes|yeah|yep|sure|hmm|let[’']?s|please|just|so|then|i|we|i[’']d|would|say|go|do|use|take|pick"
     r"|choose|prefer|like|with|for|think)\b\W*)*(?:the\s+)?"
-    r"(?:(?P<nth>first|second|third|fourth|last|latter|former)(?:\s+(?:one|option|approach|choice|way|variant))?"
+    r"(?:(?P<nth>first|second|third|fourth|last|latter|former)"
+    r"(?:\s+(?:one|option|approach|choice|way|variant)|(?!\s*[.,:]\s*\w))"
     r"|(?:option|number|variant|approach|choice)\s*\#?(?P<label>[a-d]|\d{1,2})|(?P<bare>[a-d]|\d{1,2}))"
     r"(?=\W*(?:\Z|[.,;!\n]|(?:then|please|and|but|sounds?|it\s+is|looks?|is\s+fine|works?)\b))",
     re.IGNORECASE,
