@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from clew.compaction.propose.excerpt import LEAST_HEAD, REQUEST_HEAD, ExcerptSource, both_ends
 from clew.compaction.propose.lines import Span
+from clew.compaction.quote_claims import beginning
 from clew.rules.request_heading import request_span
 
 LEAST_ORDERS = 400
@@ -19,6 +20,8 @@ FIRST_LINES = 4
 TASK_HEAD = 0.85
 """Share of the room for the beginning of a request that opens with its task in a tag: a harness wrote the
 rest around it. Chosen by hand."""
+OUTLINE_HEAD = 0.35
+"""Share of the room of an outline for the beginning, which says what it is all for. Chosen by hand."""
 _TASK = re.compile(
     r"\s*<(?:\w+_)?(?:description|issue|task|problem|problem_statement|request|query|goal|question|objective)>",
     re.IGNORECASE,
@@ -63,7 +66,11 @@ def request_excerpt(text: str, most_characters: int) -> str | None:
 
 def outline(text: str, most_characters: int) -> str:
     """Return the beginning of a plan or prompt, its orders, headings and steps, with omissions marked."""
-    return ExcerptSource(text, is_guide=True).excerpt(most_characters, longest_line=most_characters)
+    if len(text) <= most_characters:
+        return text
+    head = len(beginning(text, int(most_characters * OUTLINE_HEAD)))
+    room = most_characters - head
+    return ExcerptSource(text, is_guide=True).excerpt(room, ((0, head),), most_characters)
 
 
 def _with_orders(text: str, asked: Span, most_characters: int) -> str:
