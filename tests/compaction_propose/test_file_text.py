@@ -12,7 +12,7 @@ from clew.compaction.propose.current_text import current_texts
 from clew.compaction.propose.file_text import FilePassage, claims, passages, repeats
 from clew.compaction.propose.steps import Step, steps_of
 from clew.compaction.propose.topics import Topics
-from clew.compaction.propose.worklist import work_left
+from clew.compaction.propose.worklist import _is_same, work_left
 from clew.message import Item, Message, Role, Trust, text_message
 from tests.compaction_propose.sessions import items, spoken, step
 
@@ -182,6 +182,17 @@ def test_a_list_of_which_little_is_changed_or_that_lists_changes_is_no_work_left
     assert work_left(_working_through("git diff --stat", 4), 2_000) is None
     inventory = "\n".join(f"src/rate_{n}.ts" for n in range(1, 7))
     assert work_left(_working_through("ls src", 4, inventory), 2_000) is None
+
+
+def test_ticked_items_and_a_file_in_a_folder_with_a_space_are_not_left():
+    ticked = "\n".join(
+        f"- [{'x' if n == 5 else ' '}] src/rate_{n}.ts: make the rates of this part exact"
+        for n in range(1, 7)
+    )
+    left = work_left(_working_through("cat plan.md", 4, ticked), 2_000)
+    assert left is not None
+    assert left.text.split("\n")[1:] == ticked.split("\n")[5:]
+    assert _is_same("Docs/plan.md", "/r/My Docs/plan.md")
 
 
 def test_what_a_tool_puts_around_the_text_of_a_file_is_not_part_of_it():

@@ -32,6 +32,8 @@ LONGEST_LIST, MOST_LINES = 60_000, 2_000
 """Characters and lines of an output that is read as a list."""
 _CHANGES = re.compile(r"\bgit\b")
 """A command that lists what was changed, not what is to be changed."""
+_BOX = re.compile(r"\s*(?:\d+[:|]?\s+)?(?:[-*+]|\d+[.)]) \[(?P<mark>.)\] ")
+"""An item of a checklist."""
 _PATH = re.compile(r"[\w.\-]+(?:/[\w.\-\[\]()@]+)*\.\w{1,6}\b")
 
 
@@ -69,10 +71,17 @@ def _may_list(step: Step, names: Sequence[str]) -> bool:
 
 
 def _listed(text: str) -> dict[str, list[str]]:
-    """Return the lines about each file: those with its path, and the indented ones below."""
+    """Return the lines about each file: those with its path, and the indented ones below; no ticked items."""
     found: dict[str, list[str]] = {}
     lines: list[str] | None = None
+    is_ticked = False
     for line in text.split("\n")[:MOST_LINES]:
+        if box := _BOX.match(line):
+            is_ticked = box["mark"] in "xX"
+        elif not line.strip():
+            is_ticked = False
+        if is_ticked:
+            continue
         path = _PATH.search(line[:LONGEST_LINE])
         if path:
             lines = found.setdefault(path[0], [])
@@ -100,8 +109,10 @@ def _left(listed: dict[str, list[str]], changed: Sequence[str]) -> list[str]:
 
 
 def _is_same(listed: str, changed: str) -> bool:
-    """Whether two paths are of one file: either may leave out folders around it."""
-    return listed == changed or listed.endswith(f"/{changed}") or changed.endswith(f"/{listed}")
+    """Whether two paths are of one file: either may leave out folders around it, or begin after a space."""
+    return (
+        listed == changed or listed.endswith(f"/{changed}") or changed.endswith((f"/{listed}", f" {listed}"))
+    )
 
 
 def _fitting(lines: Iterable[str], room: int) -> Iterable[str]:
