@@ -208,6 +208,24 @@ def _talk(turns: int):
     return items(messages)
 
 
+def test_reports_of_turns_long_past_are_quoted_shorter_and_requests_whole():
+    messages = []
+    for n in range(20):
+        parts = " ".join(
+            f"Part {n} has the value {k} now, because the table of it says so." for k in range(20)
+        )
+        messages += [text_message(Role.USER, f"What is part {n}? {'Look well. ' * 30}"), spoken(parts)]
+    view = items(messages)
+    story = Story(read(view).turns, {item.id for item in view}, {item.id: item.message for item in view}.get)
+    asks, reports = [], []
+    for asked, *quotes in story.entries(2_200):
+        asks.append(len(asked.text))
+        reports.append(sum(len(quote.text) for quote in quotes))
+    assert min(asks) > 300
+    assert [max(reports[:4]) <= 280, max(reports[4:12]) <= 560, max(reports[12:16]) <= 1_100] == [True] * 3
+    assert reports[3] < reports[4] < reports[12] < reports[19]
+
+
 def test_only_what_left_the_view_is_quoted_and_each_quote_is_exact():
     view = _talk(6)
     ledger, by_id = read(view), {item.id: item.message for item in view}
