@@ -345,3 +345,9 @@ def test_of_what_a_harness_puts_before_an_output_nothing_is_left_over():
         shown = ExcerptSource(text).excerpt(room)
         assert "Original token count" not in shown
         assert "Output:" not in shown
+
+
+def test_of_the_output_of_go_test_a_package_with_a_result_is_shown():
+    text = "".join(f"?   \tpkg/part{n}\t[no test files]\n" for n in range(20)) + "ok  \tpkg/core\t0.412s\n"
+    assert "ok  \tpkg/core\t0.412s" in excerpt(text, 60)
+    assert "no test files" not in excerpt(text, 60)

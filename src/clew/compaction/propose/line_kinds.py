@@ -46,7 +46,7 @@ _VERDICT = re.compile(
     r"(?:passed|failed|passing|failing|pass|fail|errors?|problems?|warnings?)\b"
     r"|\b(?:passed|failed|failures)[:=] ?\d|\ball (?:\w+ )?(?:tests?|checks?) (?:have )?(?:passed|pass)\b"
     r"|\bexit(?:ed)?(?: with)?(?: code| status)?:? -?\d|\bBUILD (?:SUCCESS|FAIL)).*$"
-    r"|^(?:FAIL[ \t]\S.*|PASS|FAIL|OK)$",
+    r"|^(?:FAIL[ \t]\S.*|ok[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\)).*|PASS|FAIL|OK)$",
     re.MULTILINE | re.IGNORECASE,
 )
 """A line with the result of a test run, a check or a build..."""
@@ -65,7 +65,7 @@ SAYS_NOTHING = re.compile(
     rf"\s*(?:{LINE_NUMBER})?[\W_]*"
     r"|<[^<>\n]{0,200}>(?:(?:file|directory|0)</\w+>)?|<path>[^<>\n]+</path>"
     r"|(?:Exit code|Process exited with code):? 0|\((?:End of file|Showing lines) [^()\n]*\)"
-    rf"|{_HEADER}|> [\w@].*"
+    rf"|{_HEADER}|> [\w@].*|\?[ \t].*\[no test files\]"
     r"|(?:\[[\w:-]+\] )?\$ .*"
 )
 """A line without a word, or one that a harness or a package manager puts around an output."""
