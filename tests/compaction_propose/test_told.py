@@ -418,7 +418,7 @@ def test_a_command_that_only_waits_longer_is_named_once_and_the_output_of_a_run_
 
 def test_a_fault_found_in_a_turn_that_was_reported_done_is_no_finding():
     fault = "**`main`** is 25 commits behind `origin/main`, with no commits of its own."
-    fact = "**`main`** holds the releases, and each of them is tagged like `v1.2`."
+    fact = "**`main`** must never be rebased, because each release is tagged there like `v1.2`."
     view = items(
         [
             text_message(Role.USER, "Bring main up to date."),

@@ -96,12 +96,11 @@ def test_weak_findings_make_room_for_strong_ones(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(agent_findings, "MOST_FINDINGS", 8)
     talk = [user("Go."), assistant("The root cause is a stale cache in loader.py.")]
     talk += [
-        assistant(f"The file part_{n}.py holds the settings of the loader, in one long table.")
-        for n in range(60)
+        assistant(f"The loader reads part_{n}.py first because it holds the settings.") for n in range(60)
     ]
     kept = ledger_of(*talk).turns.findings
     assert (kept[0].rank, kept[0].source.message) == (0, "m1")
-    assert {one.rank for one in kept[1:]} == {2}
+    assert {one.rank for one in kept[1:]} == {1}
 
 
 @given(st.integers(0, len(TALK)))
@@ -125,19 +124,37 @@ def found(text: str) -> list[tuple[str, int]]:
     return [(text[start:end], rank) for start, end, rank in finding_spans(text)]
 
 
-def test_verdicts_reasons_and_names_are_found_as_whole_sentences():
+def test_verdicts_reasons_and_constraints_are_found_as_whole_sentences():
     text = (
-        "Let me think. The root cause is that `load()` runs twice on start. It is slow because nothing is "
-        "cached at all!\n- I opened `src/app.py` and read the loader.\nThis sentence says nothing of note."
+        "Let me think. The root cause is that `load()` runs twice on start. The start is slow because "
+        "nothing in `loader` is cached!\n- I opened `src/app.py` and read the loader.\nThis says nothing."
     )
-    names = "The settings live in `src/app.py`, in the table that the loader reads first."
-    assert found(names) == [(names, 2)]
-    assert found(f"I'm reading on. {names} {names}") == [(names, 2)]
-    assert found(f"THOUGHT: {names}") == [(names, 2)]
+    needs = "`migrate` requires an app config, so the script cannot run alone."
+    assert found(f"THOUGHT: {needs}") == [(needs, 1)]
     assert found(text) == [
         ("The root cause is that `load()` runs twice on start.", 0),
-        ("It is slow because nothing is cached at all!", 1),
+        ("The start is slow because nothing in `loader` is cached!", 1),
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The settings live in `src/app.py`, in the table that the loader reads first.",
+        "Need to add `strings` and remove `plumbing` from imports, because it is gone.",
+        "`repo` is unused now in `discardSession`, because the caller has it.",
+        "manual_commit_git.go - `deleteShadowBranch()`**",
+        "The issue is about `choices` of the field.",
+        "The issue is specifically about `runserver` because `runserver` uses `autoreload`.",
+        "The panel now renders names because `loader.py` has them.",
+        "If `mod.py` depends on relative imports, it will never load.",
+        "The fix is straightforward, so nothing more must be done for it.",
+        "I have fixed `parse.py`, which failed because of a typo.",
+        "We should keep `a.py` because it is used by `b.py`.",
+    ],
+)
+def test_remarks_of_the_step_at_hand_plans_and_what_others_asked_are_no_findings(text: str):
+    assert found(text) == []
 
 
 @pytest.mark.parametrize(
@@ -227,25 +244,47 @@ def test_what_the_agent_will_do_or_did_is_no_finding_in_any_language(text: str):
     assert found(text) == []
 
 
-UNUSED = assistant("Good: `main_hash` is no longer used in this file.")
+CLAIM = assistant("Careful: `main_hash` is never called by `store.py`, only by the tests.")
 
 
 def edit(old: str, new: str):
-    return did("Edit", {"file_path": "a.go", "old_string": old, "new_string": new}, "updated")
+    return did("Edit", {"file_path": "src/a.go", "old_string": old, "new_string": new}, "updated")
 
 
-def test_a_finding_that_something_is_missing_ends_with_the_edit_that_adds_it():
-    def left(*messages):
-        return len(ledger_of(user("Go."), UNUSED, *messages).turns.findings)
+@pytest.mark.parametrize(
+    ("messages", "left"),
+    [
+        ([edit("x", "y = other(repo)")], 1),
+        ([edit("main_hash(repo)", "")], 0),
+        ([edit("x", "x = main_hash(repo)")], 0),
+        ([did("Write", {"file_path": "/r/store.py", "content": "x"}, "created")], 0),
+        (
+            [
+                did(
+                    "apply_patch",
+                    {"patch": "*** Begin Patch\n*** Update File: store.py\n+x\n*** End Patch"},
+                    "ok",
+                )
+            ],
+            0,
+        ),
+        ([ran("sed -i 's/x/y/' lib/store.py", "")], 0),
+        ([ran("cat lib/store.py", "x")], 1),
+        ([user("What does `main_hash` do?")], 1),
+        ([user("No, `main_hash` should move to lib.py.")], 0),
+    ],
+)
+def test_a_finding_ends_with_a_change_of_what_it_is_about(messages, left: int):
+    assert len(ledger_of(user("Go."), CLAIM, *messages).turns.findings) == left
 
-    assert left() == 1
-    assert left(edit("x", "y = other(repo)")) == 1
-    assert left(edit("main_hash(repo)", "")) == 1
-    assert left(edit("main_hash(repo)", "main_hash(repo, 2)")) == 1
-    assert left(edit("x", "x = main_hash(repo)")) == 0
-    patch = "*** Begin Patch\n*** Update File: a.go\n@@\n-x\n+x = main_hash(repo)\n*** End Patch"
-    assert left(did("apply_patch", {"patch": patch}, "Success.")) == 0
-    ledger = Ledger.from_json(ledger_of(user("Go."), UNUSED).to_json())
+
+def test_a_cause_stays_true_when_it_is_repaired():
+    cause = assistant("The root cause is that `main_hash` is called twice.")
+    assert len(ledger_of(user("Go."), cause, edit("main_hash()", "")).turns.findings) == 1
+
+
+def test_findings_end_in_a_ledger_that_was_stored():
+    ledger = Ledger.from_json(ledger_of(user("Go."), CLAIM).to_json())
     ledger.extend([Item("m9", edit("x", "x = main_hash(repo)")[0])])
     assert ledger.turns.findings == []
 
@@ -271,7 +310,7 @@ def test_findings_are_spans_of_the_text_in_order(text: str):
         assert last <= start < end <= len(text)
         assert SHORTEST_FINDING <= end - start <= LONGEST_FINDING
         assert "\n" not in text[start:end]
-        assert rank in (0, 1, 2)
+        assert rank in (0, 1)
         last = end
 
 

@@ -25,7 +25,6 @@ from clew.inspector.context import view_tokens
 from clew.inspector.history import compactions_of, find, report_to_json
 from clew.inspector.session_pool import OpenSession, SessionPool
 from clew.inspector.transcript import message_of, stored_message
-from clew.ledger.agent_findings import WEAKEST
 from clew.memory.notes import Category, Draft, NoteScope, note_to_json
 from clew.memory.notes.note import key_of
 from clew.message import Cite, Item, Json, JsonObject, Message, Trust, fixed_prefix, message_number, words
@@ -346,7 +345,7 @@ def _requests_and_findings(
     """Return the requests and the findings of messages that are in view or would leave it."""
     turns = session.ledger.turns
     asks = [item.ask for item in turns.all if item.asks]
-    findings = [finding.source for finding in turns.findings if finding.rank < WEAKEST]
+    findings = [finding.source for finding in turns.findings]
     seen = dropped_ids | {item.id for item in session.view()}
     cites = [item for item in (*asks, *findings) if item.message in seen]
     texts = {item.id: item for item in session.originals(dict.fromkeys(cite.message for cite in cites))}

@@ -1,9 +1,9 @@
-"""Which sentences of an agent's text state a finding: a conclusion, a reason, or a name that matters.
+"""Which sentences of an agent's text state a finding: a conclusion, a reason, or a constraint.
 
-"The root cause is a missing lock in `store.py`." is a finding. A sentence counts by its wording only. Steps
-("let me check"), guesses, headings, questions and code do not count. ``Turns`` keeps findings as positions,
-so that a digest quotes the original words; ``failure_spans`` finds the sentences of a long report about what
-failed, which a shortened report keeps.
+"The root cause is a missing lock in `store.py`." is a finding; "`store.py` imports `lock`." is a remark of
+the step at hand, worth nothing once the step is done. A sentence counts by its wording only. Steps ("let me
+check"), guesses, headings, questions and code do not count. ``Turns`` keeps findings as positions, so that a
+digest quotes the original words.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from clew.rules.languages import ENGLISH, guess, is_english
 from clew.rules.prefilter import CHUNKS, MARKS
 from clew.rules.words import words_again
 
-STRONG, WEAK, WEAKEST = 0, 1, 2
-"""Ranks: a conclusion, a reason or an effect, and a sentence of prose that only names something."""
+STRONG, WEAK = 0, 1
+"""Ranks: a conclusion; a reason, an effect or a constraint."""
 MOST_FINDINGS = 3_000
 """Findings kept of a session: five times as many as a digest considers, so that those in the messages that
 stay verbatim displace none of the others."""
@@ -30,25 +30,21 @@ MOST_PER_TEXT = 5
 SHORTEST_FINDING, LONGEST_FINDING = 30, 420
 """Characters of a sentence: a shorter one says little without those around it, a longer one is a paragraph
 or a line of a log."""
-LEAST_PROSE = 40
-"""Characters from which a sentence that only names something may count: a shorter one is mostly a label."""
+LEAST_UNNAMED = 60
+"""Characters from which a reason that names nothing may count: a shorter one leans on its text. By hand."""
 LONGEST_READ = 40_000
 """Characters of one text that are searched; agents rarely write more at once."""
-LONG_REPORT = 400
-"""Characters of a text of the agent from which its failures are looked for; a shorter one is rarely cut."""
 _SAMPLE = 600
 """Characters at the beginning of a text by which its language is guessed."""
-_MOST_FAILURES = 12
-"""Failures of one text that are returned; chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)
 class RankedFinding:
-    """A sentence of the agent with a conclusion or a reason, or one that names something."""
+    """A sentence of the agent with a conclusion, a reason or a constraint."""
 
     source: Cite
     rank: int
-    """``STRONG``, ``WEAK`` or ``WEAKEST``."""
+    """``STRONG`` or ``WEAK``."""
 
 
 def finding_spans(text: str) -> list[tuple[int, int, int]]:
@@ -58,7 +54,7 @@ def finding_spans(text: str) -> list[tuple[int, int, int]]:
         return []
     read = _AgentText(text[:LONGEST_READ], _lowered(text[:LONGEST_READ]), text_marks)
     found: list[tuple[int, int, int]] = []
-    for start, end in _prose_sentences(read.text, SHORTEST_FINDING):
+    for start, end in prose_sentences(read.text, SHORTEST_FINDING):
         follows_finding = bool(found) and found[-1][1] >= start - 2
         rank = _rank(read, start, end, follows_finding=follows_finding)
         if rank is not None:
@@ -66,20 +62,9 @@ def finding_spans(text: str) -> list[tuple[int, int, int]]:
     return _strongest(found)
 
 
-def failure_spans(text: str) -> list[tuple[int, int]]:
-    """Return the sentences of a long text of the agent that state a failure, the last ones if many do."""
-    if len(text) < LONG_REPORT:
-        return []
-    read = text[:LONGEST_READ]
-    lowered = read.lower().replace("’", "'")
-    if len(lowered) != len(read) or not _FAILURE.search(lowered):
-        return []
-    found = [
-        (start, end)
-        for start, end in _prose_sentences(read, 1)
-        if _FAILURE.search(lowered, start, end) and not _NO_FAILURE.search(lowered, start, end)
-    ]
-    return found[-_MOST_FAILURES:]
+def is_history(sentence: str) -> bool:
+    """Return True if a finding stays true whatever is changed later: a cause, a decision."""
+    return _HISTORY.search(sentence.lower()) is not None
 
 
 class _AgentText(NamedTuple):
@@ -96,7 +81,7 @@ def _lowered(text: str) -> str:
     return lowered if len(lowered) == len(text) else text  # some letters are longer in lower case
 
 
-def _prose_sentences(text: str, shortest: int) -> Iterator[tuple[int, int]]:
+def prose_sentences(text: str, shortest: int) -> Iterator[tuple[int, int]]:
     """Yield the sentences outside of code blocks, without list marks; not questions, lead-ins and tables."""
     is_code = False
     for sentence in _SENTENCES.finditer(text):
@@ -129,36 +114,35 @@ def _rank(read: _AgentText, start: int, end: int, *, follows_finding: bool) -> i
 
 
 def _rank_by_words(read: _AgentText, start: int, end: int) -> int | None:
-    """Return the rank of a sentence by the conclusion, reason or name in it."""
+    """Return the rank of a sentence by the conclusion, reason or constraint in it."""
     text, lowered, text_marks = read
     finding = None
     if text_marks & _FINDING_MARK and _FINDING_WORD.search(lowered, start, end):
         finding = _FINDING.search(lowered, start, end)
-    if finding is not None and finding["strong"] is not None:
-        return STRONG
-    if _STEP.match(lowered, start, end) is not None:
-        return None
-    if finding is not None:
-        return WEAK
-    is_prose = end - start >= LEAST_PROSE and "\n" not in text[max(0, start - 2) : start]
-    if not is_prose or not text_marks & _NAMES_MARK or not _NAMES.search(text, start, end):
-        return None
-    if _OF_TEXT.search(lowered, start, end) or _NARRATES.search(lowered[start:end]):
-        return None
-    return WEAKEST if _is_firm(text, start, end) else None
-
-
-def _is_firm(text: str, start: int, end: int) -> bool:
-    """Return True unless a sentence is a heading, or in another language than English and no verdict.
-
-    For other languages there is no table of what makes a finding, only of verdicts and intentions.
-    """
+    if finding is None:
+        return WEAK if _is_foreign_verdict(read, start, end) else None
     if "#" in text[text.rfind("\n", 0, start) + 1 : start]:
+        return None  # a heading
+    if finding["strong"] is not None and _HISTORY.search(lowered, start, end):
+        return STRONG
+    sentence = lowered[start:end]
+    if any(pattern.search(sentence) for pattern in (_STEP, _PLANS, _RETELLS, _NARRATES, _OF_NOW, _OF_TEXT)):
+        return None
+    if not _NAMES.search(text, start, end) and (finding["strong"] or end - start < LEAST_UNNAMED):
+        return None  # "the fix is simple"
+    return WEAK if finding["strong"] is None else STRONG
+
+
+def _is_foreign_verdict(read: _AgentText, start: int, end: int) -> bool:
+    """Return True if a sentence names something and states a verdict in another language than English."""
+    text, _, text_marks = read
+    if not text_marks & _NAMES_MARK or not _NAMES.search(text, start, end):
+        return False
+    if "#" in text[text.rfind("\n", 0, start) + 1 : start] or not states_verdict(text[start:end]):
         return False
     beginning = text[:_SAMPLE]
-    if is_english(beginning, words_again(beginning)) or guess(beginning, words_again(beginning)) == ENGLISH:
-        return True
-    return states_verdict(text[start:end])
+    found_words = words_again(beginning)
+    return not is_english(beginning, found_words) and guess(beginning, found_words) != ENGLISH
 
 
 def _is_guess(lowered: str, start: int, end: int) -> bool:
@@ -171,10 +155,8 @@ def _is_guess(lowered: str, start: int, end: int) -> bool:
 
 
 def _strongest(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Return a few findings of a text in order, and at most one that only names something."""
-    ranked = sorted(found, key=lambda span: span[2])
-    firm = sum(span[2] < WEAKEST for span in ranked)
-    return sorted(ranked[: min(MOST_PER_TEXT, max(1, firm))])
+    """Return a few findings of a text in order."""
+    return sorted(sorted(found, key=lambda span: span[2])[:MOST_PER_TEXT])
 
 
 def best_findings(findings: list[RankedFinding]) -> list[RankedFinding]:
@@ -189,29 +171,37 @@ def best_findings(findings: list[RankedFinding]) -> list[RankedFinding]:
 
 _FINDING = lazy_pattern(
     r"""(?P<strong>
-      \b(?:(?:key\ finding|conclusion|verdict|lesson|constraint|confirmed|culprit)\b | verified\ that
-        | ruled\ out\b | no\ longer\b | found\ (?:it|out|that)\b | decided\ (?:to|on|against)\b
-        | i\ (?:see|found|understand)\ (?:the\ (?:issue|problem|bug|cause)|that|why)\b)
+      \b(?:(?:key\ finding|lesson|culprit|dead\ end|bottom\ line|proves)\b | ruled\ out\b
+        | (?:conclusion|verdict)(?:\ is\b|\W{0,3}[:–—])
+        | (?:verified|confirmed|found\ out|discovered|established)
+          (?:\ that\b|\W{0,3}[:–—]|\ (?:the\ )?(?:root\ )?cause\b)
+        | decided\ (?:to|on|against)\b
+        | by\ design\b | on\ purpose\b | deliberately\b | intentionally\b | pre-?existing\b
+        | unrelated\ to\ (?:my|our|this|these|the)\b
+        | i\ (?:see|found|understand)\ (?:the\ (?:issue|problem|bug|cause)\W{0,2}[:–—]|that\b|why\b))
     | root\ cause | turns\ out
-    | the\ (?:real\ |actual\ |main\ |core\ )?
-      (?:issue|problem|bug|cause|reason|error|failure|fix)\ (?:is|was|comes)\b
-    | (?:does|did|do|is|are|was)(?:n't|\ not)\s
-      (?:work|working|enough|supported|available|possible|needed|exist)
+    | the\ (?:real\ |actual\ |main\ |core\ |underlying\ )?
+      (?:issue|problem|bug|error|failure|fix|constraint|(?:cause|reason)(?:\ (?:of|for)\ [^.]{1,40}?)?)
+      \ (?:is|was|comes)\b
+    | (?:does|do|did|is|are|was)(?:n't|\ not)\s (?:support(?:ed|s)?|possible|allowed|enough|work(?:ing)?)\b
     | (?:can'?t|cannot|won't)\ (?:be|work|use)\b
     ) | (?P<weak>
-      \b(?:because\b | fixed\ (?:by|it|the)\b | fixes\ (?:the|it)\b | works\ (?:now|because|when|only|if)\b
-        | (?:this|which)\ means\b | therefore\b | due\ to\b | missing\b
-        | so\ (?:the|it|we|that)\b.{0,60}\b(?:must|needs?|should|fails?)\b
-        | fail(?:s|ed|ing)?\ (?:because|since|when|with|on|due)\b
-        | all\ (?:\d+\ )?tests?\ (?:now\ )?pass | already\ (?:has|have|exists?|handles?|does|supports?)\b)
+      \b(?:because\b | works\ (?:because|when|only|if)\b
+        | (?:this|which)\ means\b | therefore\b | due\ to\b
+        | so\ (?:the|it|we|that)\b.{0,60}\b(?:must|needs?|fails?)\b
+        | fail(?:s|ed|ing)?\ (?:because|since|when|due)\b
+        | blocked\ by\b | depends\ on\b | requires\b | no\ way\ to\b
+        | (?:is|are|was|were|does|do|will)\ (?:only|never|always)\b | (?:must|will)\ (?:not|never|only)\b)
     )""",
     re.VERBOSE,
 )
-"""A conclusion ("the root cause is", "turns out") or a reason ("because", "due to")."""
+"""A conclusion ("the root cause is", "turns out"), or a reason or constraint ("because", "requires")."""
 _FINDING_WORD = lazy_pattern(
-    r"already|bug|ca(?:use|n'?t|nnot)|con(?:clusion|firmed|straint)|culprit|d(?:ecided|ue)|error"
-    r"|f(?:ail|inding|ix|ound)|issue|l(?:esson|onger)|m(?:eans|issing|ust)|n(?:'t|eed|ot\b)|p(?:ass|roblem)"
-    r"|r(?:eason|uled)|s(?:ee\b|hould)|t(?:herefore|urns)|understand|ver(?:dict|ified)|wo(?:n't|rks)"
+    r"always|b(?:locked|ottom|ug)|ca(?:use|n'?t|nnot)|con(?:clusion|firmed|straint)|culprit"
+    r"|d(?:e(?:ad|cided|liberately|pends|sign)|iscovered|ue)|e(?:rror|stablished)|f(?:ail|inding|ix|ound)"
+    r"|i(?:ntentionally|ssue)|lesson|m(?:eans|ust)|n(?:'t|e(?:eds?|ver)|ot\b)|only"
+    r"|p(?:r(?:e-?existing|o(?:blem|ves))|urpose)|r(?:e(?:ason|quires)|uled)|see\b|t(?:herefore|urns)"
+    r"|un(?:derstand|related)|ver(?:dict|ified)|w(?:ay\b|o(?:n't|rks))"
 )
 """What each text that ``_FINDING`` matches contains, as a prefilter: a pattern of plain words is much faster,
 most of all if words with the same first letters are grouped."""
@@ -225,27 +215,49 @@ _OF_TEXT = lazy_pattern(
     r"\b(?:indent(?:ation|ed|s)?|tabs?|white ?space|lines? (?:numbers?|`?\d+)|is (?:\w+ )?interesting)\b"
 )
 """The form of a file, which the next edit changes ("line 12"), or an opinion."""
+_HISTORY = lazy_pattern(
+    r"root cause|turns out|\b(?:decided|ruled out)\b"
+    r"|the (?:real |actual |underlying )?(?:cause|reason)(?: (?:of|for) [^.]{1,40}?)? (?:is|was)\b"
+)
+"""A conclusion that stays true whatever is done about it: a cause, a decision."""
+_OF_NOW = lazy_pattern(
+    r"\b(?:any ?more|no longer|yet|currently|right now|at the moment|for now|unused|unreachable)\b|^\W*now\b"
+)
+"""A state that the next step is mostly about: "`repo` is unused now"."""
+_PLANS = lazy_pattern(
+    r"\b(?:i|we)(?:'ll| will| should| need| want| have to| must| can| could| may)\b"
+    r"|\b(?:i'm|i am|we're|we are) (?:\w+ ){0,2}\w+ing\b|\blet(?: me| us|'s)\b"
+    r"|\bshould (?:now )?(?:work|be fine|pass)\b|^(?:need|try|wait|the (?:plan|patch|next step))\b"
+)
+"""What the agent is about to do, wants to do, or expects."""
 _STEP = lazy_pattern(
-    r"(?:ok(?:ay)?,?\s+|now,?\s+|so,?\s+|first,?\s+|then,?\s+|next,?\s+)*"
+    r"^(?:ok(?:ay)?,?\s+|now,?\s+|so,?\s+|first,?\s+|then,?\s+|next,?\s+)*"
     r"(?:let'?s|let me|i'?ll|i will|i'?m going|i am going|i need to|i should|i have to|maybe i|wait"
     r"|i'?m \w+ing|i am \w+ing"
-    r"|(?:add|fix|check|implement|look|read|search|test|verify|start)(?:ing)?|run(?:ning)?|commit(?:ting)?"
+    r"|(?:add|fix|check|implement|look|read|search|test|verify|start|extract|keep|call|return|rename)(?:ing)?"
+    r"|use|ensure|run(?:ning)?|commit(?:ting)?"
     r"|(?:updat|creat|writ|integrat)(?:e|ing))\b"
 )
 """Openings of sentences that announce a step and state no finding: "now let me check"."""
 _NARRATES = lazy_pattern(
-    r"^\W*(?:done|created|added|updated|removed|moved|good|great)\b|^\W*if you\b"
-    r"|^\W*(?:done\W+)?i(?:'ve| have)? (?:just )?(?:added|committed|created|updated|wrote|pushed|moved)\b"
-    r"|^\W*i can see\b"
-    r"|^\*\*[^*\n]+\*\*\s*[-–—:]+\s*(?:add|fix|remove|replace|rename|delete|move|update)\b"
-    r"|\b(?:is|are) now (?:in|at|under)\b"
+    r"^\W*(?:done|created|added|updated|removed|moved|good|great"
+    r"|pros?|cons?|downside|upside|option|suggested|note|better|only)\b"
+    r"|^(?:so |but |and )*here |\bi made a mistake|\bi(?:'ve| have)? (?:just |also |did )?(?:not )?"
+    r"(?:add|commit|creat|updat|writ|wrote|push|mov|fix|hit|miss|us)(?:t?ed|ten|e)?\b"
+    r"|^\W*i can see\b|^\*\*[^*\n]+\*\*:?\s*[-–—:]+ |\b(?:is|are) now (?:in|at|under)\b|\bnow \w+s\b"
 )
-"""What the agent did, offers or is about to do, not what it found out: "The report is now in `docs/`"."""
+"""What the agent did, lists or offers, not what it found out: "The panel now shows names"."""
 _VAGUE = lazy_pattern(
     r"(?:so |and |but )?the (?:\w+ )?(?:issue|problem|error|bug|failure) (?:is|was) (?:with|in|about|from)"
     r"(?: [^\s`]+){1,6}"
 )
 """The place of a problem without a name: "the issue is with the path calculation"."""
+_RETELLS = lazy_pattern(
+    r"\b(?:issue|problem|bug) (?:is|was) (?:(?:\w+ )?(?:about|related)|now|clear|obvious|reproduced|fixed)\b"
+    r"|\byou want\b|\bthis suggests\b|\b(?:issue|pr|description|title) (?:mentions|says)\b"
+    r"|\btests? (?:all |now )?pass\b"
+)
+"""What somebody else asked or wrote, in other words: "the issue is about relationals"."""
 _HEADING = lazy_pattern(
     r"\*\*[^*\n]+\*\*[.:]?|now\b(?!.*\b(?:is|are|has|have|works?|pass(?:es)?|fails?)\b).*"
     r"|tool (?:use|call|result)\b.*|[\"'][\w.-]+[\"']: .*"
@@ -261,9 +273,7 @@ _OWN_GUESS = lazy_pattern(r"\bi (?:think|guess|assume|suspect|believe|suppose|pr
 """A guess in brackets, too; other guesses there are about a detail."""
 _FIRM = lazy_pattern(r"\b(?:confirmed|verified|turns out|ruled out|proven|proves)\b")
 """A guess with such words was checked: "confirmed: it probably …"."""
-_FRAGMENT = lazy_pattern(
-    r"(?:so |and |but |ah,? |oh,? )*(?:or|because|yes|yeah|no|if (?:i|we|they|the (?:issue|problem|cause)))\b"
-)
+_FRAGMENT = lazy_pattern(r"(?:so |and |but |ah,? |oh,? )*(?:[\"“'‘]|(?:or|because|yes|yeah|no|if)\b)")
 """The rest of a thought ("because of that"), or a plan of what would be ("if the issue …")."""
 _CODE = lazy_pattern(r"[{}\[\]<|]|.*(?:--+>|==+>|::=|[{};]\s*$)|(?:[^`\n]*[{}\[\]<>=;|\\]){4}")
 """A diagram, a line of JSON or of code outside of quotes."""
@@ -280,18 +290,3 @@ _REFERS_BACK = lazy_pattern(
 _SENTENCES = lazy_pattern(r"[^\n.!?]*(?:[.!?](?![\s\n]|$)[^\n.!?]*)*(?:[.!?]+|(?=\n)|$)")
 """One sentence, up to a full stop before white space, or the end of the line."""
 _MARKS = lazy_pattern(r"(?:\s+|>+|#+(?=\s)|[-–•*+](?=\s)|\d{1,3}[.)](?=\s)|(?i:thoughts?|reasoning):)*")
-_FAILURE = lazy_pattern(
-    r"\b(?:(?:still|again) (?:fail|crash|broken|hang|time)\w*|fail(?:s|ed|ing)?\b"
-    r"(?!\s+(?:tests? now|over|fast|safe))"
-    r"|failures?\b|crash(?:es|ed)?\b|broke\b|(?:is|are|was) broken|(?:could|can)(?:n't|not| not) "
-    r"(?:reproduce|verify|be|get|make|find|connect|install|build|run|test|fix|finish|complete|confirm)"
-    r"|(?:was|were|am) (?:unable|not able) to"
-    r"|(?:does|do|did)(?:n't| not) (?:work|pass|build|compile|start|complete)"
-    r"|root cause|exit(?:s|ed)?(?: with)?(?: code)? [1-9]|timed out|access ?denied|permission denied)\b"
-)
-"""Something went wrong, or could not be done: "still fails", "exited with code 2"."""
-_NO_FAILURE = lazy_pattern(
-    r"\b(?:no|zero|0|without|any|never|if|when|unless|would|no longer|previously|used to) (?:\w+ ){0,3}"
-    r"(?:fail\w*|crash\w*|broken)|\bif\b.{0,60}\bfail|\b0 fail"
-)
-"""Nothing went wrong ("no longer fails"), or it is said what would happen ("if the build fails")."""

@@ -8,20 +8,22 @@ later digest quotes the original words instead of an earlier digest.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
 from clew.ledger.agent_findings import (
     LONGEST_READ,
-    WEAKEST,
     RankedFinding,
     best_findings,
     finding_spans,
+    is_history,
 )
 from clew.ledger.exchange import Reading
 from clew.ledger.non_requests import is_confirmation
-from clew.ledger.tool_actions import CHANGING
+from clew.ledger.shell import CHANGES
+from clew.ledger.tool_actions import CHANGING, ActionKind, ToolAction, touches
 from clew.message import Cite, Json
 from clew.message.text import lazy_pattern
 from clew.rules.speech import ASSISTANT, PLAN, USER, Utterance
@@ -29,9 +31,9 @@ from clew.rules.speech import ASSISTANT, PLAN, USER, Utterance
 MOST_TURNS = 5_000
 """Turns kept; of a longer session the first turn and the latest. Far more than a digest has room for: the
 number only bounds the memory."""
-MOST_MISSING = 24
-"""Findings that something is missing that each later edit is compared with: the comparison searches the
-whole edit for each of them."""
+MOST_STATED = 48
+"""Findings that each later edit is compared with, the latest: the comparison searches the whole edit for the
+names in each of them."""
 SHORTEST_NOTE, FEWEST_ITEMS = 300, 3
 """Characters and list items from which an agent's text counts as a working note: two points or two lines
 are part of an ordinary reply."""
@@ -51,12 +53,12 @@ class Turn:
     report: Cite | None = None
 
 
-class SaidMissing(NamedTuple):
-    """A finding that something is missing or no longer used."""
+class Stated(NamedTuple):
+    """A finding that says how something is, which holds until that is changed."""
 
     source: Cite
     names: tuple[str, ...]
-    """What is missing: the identifiers in it."""
+    """What it is about: the names in it."""
 
 
 @dataclass(slots=True)
@@ -67,8 +69,8 @@ class Turns:
     findings: list[RankedFinding] = field(default_factory=list)
     notes: list[Cite] = field(default_factory=list)
     """Texts of the running turn in which the agent lists its plan, its progress or what it knows."""
-    missing: list[SaidMissing] = field(default_factory=list)
-    """The latest findings that something is missing, until an edit adds it."""
+    stated: list[Stated] = field(default_factory=list)
+    """The latest findings that say how something is, until an edit changes it."""
 
     def add(self, reading: Reading) -> None:
         """Read the next message."""
@@ -79,19 +81,17 @@ class Turns:
                 self._answered(utterance)
 
     def edited(self, reading: Reading) -> None:
-        """Drop the findings that something is missing or unused if an edit of this message adds it."""
-        for asked in reading.calls if self.missing else ():
-            if asked.action.kind not in CHANGING:
-                continue
-            old, new = _texts_of_edit(asked.action.arguments)
-            added = {
-                one.source
-                for one in self.missing
-                if any(name in new and name not in old for name in one.names)
-            }
-            if added:
-                self.missing = [one for one in self.missing if one.source not in added]
-                self.findings = [one for one in self.findings if one.source not in added]
+        """Drop the findings on what an edit of this message changes: nobody knows whether they still hold."""
+        for asked in reading.calls if self.stated else ():
+            if written := _changing_text(asked.action):
+                self._drop(written)
+
+    def _drop(self, text: str) -> None:
+        """Drop the findings with a name in this text: something else holds of it now."""
+        over = {one.source for one in self.stated if any(map(text.__contains__, one.names))}
+        if over:
+            self.stated = [one for one in self.stated if one.source not in over]
+            self.findings = [one for one in self.findings if one.source not in over]
 
     def _asked(self, utterance: Utterance) -> None:
         last = self.all[-1] if self.all else None
@@ -100,6 +100,8 @@ class Turns:
             self.all.pop()  # of several texts in one message, the first that asks is the request
         elif last and last.ask.message == utterance.message:
             return
+        if self.stated and _OTHERWISE.search(utterance.text):
+            self._drop(utterance.text)
         self.all.append(Turn(cite, not is_acknowledgement(utterance.text)))
         if self.all[-1].asks:
             self.notes.clear()
@@ -114,32 +116,44 @@ class Turns:
             self.notes = [*self.notes[1 - MOST_NOTES :], utterance.cite(0, len(utterance.text))]
         for start, end, rank in finding_spans(utterance.text):
             self.findings.append(RankedFinding(utterance.cite(start, end), rank))
-            if rank < WEAKEST and _MISSING.search(utterance.text, start, end):
-                named = tuple(name[1] for name in _IDENTIFIER.finditer(utterance.text, start, end))
-                self.missing = [
-                    *self.missing[1 - MOST_MISSING :],
-                    SaidMissing(utterance.cite(start, end), named),
-                ]
+            names = names_in(utterance.text[start:end])
+            if names and not is_history(utterance.text[start:end]):
+                self.stated = [*self.stated[1 - MOST_STATED :], Stated(utterance.cite(start, end), names)]
         self.findings = best_findings(self.findings)
 
 
-def _texts_of_edit(arguments: Json) -> tuple[str, str]:
-    """Return what an edit removes and what it writes, as far as its arguments tell them apart."""
-    old: list[str] = []
-    new: list[str] = []
-    waiting: list[tuple[str, Json]] = [("", arguments)]
+def _changing_text(action: ToolAction) -> str:
+    """Return paths, removed and written text of a call that changes files; empty if it changes none."""
+    if action.kind in CHANGING:
+        return "\n".join(_strings(action.arguments))
+    is_shell = action.kind is ActionKind.SHELL
+    changes = is_shell and any(touch.action in CHANGES for touch in touches(action, ""))
+    return action.subject if changes else ""
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """Yield the texts in the arguments of a call."""
+    waiting: list[Json] = [value]
     while waiting:
-        key, value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += value.items()
-        elif isinstance(value, list):
-            waiting += [(key, one) for one in value]
-        elif isinstance(value, str) and "*** Begin Patch" in value:
-            old += [line for line in value.split("\n") if not line.startswith("+")]
-            new += [line for line in value.split("\n") if line.startswith("+")]
-        elif isinstance(value, str):
-            (old if key.lower().startswith(("old", "search")) else new).append(value)
-    return "\n".join(old), "\n".join(new)
+        match waiting.pop():
+            case str(text):
+                yield text
+            case dict(fields):
+                waiting += fields.values()
+            case list(values):
+                waiting += values
+
+
+def names_in(text: str) -> tuple[str, ...]:
+    """Return the names in a sentence as code has them: the last part of a path or of a dotted name."""
+    found = (match[1] or match[0] for match in _IDENTIFIER.finditer(text))
+    return tuple(dict.fromkeys(_last_part(name) for name in found))
+
+
+def _last_part(name: str) -> str:
+    """Return the last part of a path or of a dotted name: "store.py" of "src/store.py"."""
+    last = name.rsplit("/", 1)[-1]
+    return last if _FILE.fullmatch(last) else last.rsplit(".", 1)[-1]
 
 
 def is_working_note(text: str) -> bool:
@@ -161,14 +175,18 @@ def is_acknowledgement(text: str) -> bool:
 
 _BRACKETED = lazy_pattern(r"\s*\[[^\[\]\n]{0,200}\]\s*")
 """A note of a harness in place of a text: "[Compacted history content evicted to durable cold storage]"."""
-_MISSING = lazy_pattern(
-    r"\bno longer\b|\bunused\b|\bmissing\b|\b(?:does|do|did|is|are|was)(?:n['’]t| not)\s"
-    r"(?:(?:yet|actually|even|currently)\s)?(?:used|exist|there|needed|defined|set|available|implemented)\b",
+_OTHERWISE = lazy_pattern(
+    r"\b(?:should|must|needs? to|move|rename|remove|instead|rather|actually|wrong|not|never)\b|n['’]t\b",
     re.IGNORECASE,
 )
-"""Something is missing or not used: "`retry` is no longer used"."""
-_IDENTIFIER = lazy_pattern(r"`([A-Za-z_][\w.-]{3,80})(?:\(\))?`")
-"""A name in backticks: "`retry_count`"."""
+"""What the user says about something that is to be otherwise: "the callback should move"."""
+_IDENTIFIER = lazy_pattern(
+    r"`([A-Za-z_][\w./-]{3,80})(?:\(\))?`|[\w./-]*\w{2}\.[a-z]{1,4}\b(?!\()"
+    r"|\b[A-Za-z]\w*(?:_\w+|[a-z][A-Z]\w*)\b"
+)
+"""A name in backticks, the name of a file, or an identifier of several words: "`retry_count`", "src/a.py"."""
+_FILE = lazy_pattern(r".*\w\.[a-z]{1,4}")
+"""The name of a file: "store.py"."""
 _ITEM = lazy_pattern(r"^[ \t]*(?:[-*•+]|\d{1,2}[.)]|#{1,4}|\[[ x~]\])[ \t]+\S", re.MULTILINE)
 """A list item or a heading."""
 _FENCED = lazy_pattern(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 from clew.compaction.plan import Claim, ClaimKind
 from clew.compaction.propose.citations import Find, quote_at
-from clew.ledger.agent_findings import WEAKEST, RankedFinding
+from clew.ledger.agent_findings import RankedFinding, is_history
 from clew.ledger.turns import Turn, Turns
 from clew.message import words
 from clew.message.text import AnyCasePattern
@@ -39,7 +39,8 @@ _OWN_FAULT = AnyCasePattern(
 _POINTS_BACK = re.compile(
     r"(?:(?:good|great|perfect|ok(?:ay)?|yes|so|and|now|ah)\b[,.!: ]+)*"
     r"(?:it(?:[’']s| is| was)|this(?:[’']s| is| was| means)|that(?:[’']s| is| was| means)|they (?:are|were)"
-    r"|these (?:are|were)|the (?:issue|problem|cause|bug) is (?:clear|obvious|here|there|now|simple))\b",
+    r"|these (?:are|were)|the (?:issue|problem|cause|bug) is (?:clear|obvious|here|there|now|simple))\b"
+    r"|(?:but |so |and )*(?:it|this|that|these|those|they)\b[^`\d]*$",
     re.IGNORECASE,
 )
 """A sentence that says nothing without the one before it."""
@@ -106,7 +107,7 @@ def current_findings(
         if said is None or (rejected and any(start < number < end for start, end in rejected)):
             continue
         text, trust = said
-        if one.rank == WEAKEST and _FAULT_NAMED.search(text) and _is_finished(number, turns.all):
+        if _FAULT_NAMED.search(text) and not is_history(text) and _is_finished(number, turns.all):
             continue
         if not _is_over(text, number < passed, number < edited) and _is_complete(text):
             found.append(Claim("", ClaimKind.FINDING, text, (one.source,), trust, verbatim=True))

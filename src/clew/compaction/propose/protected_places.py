@@ -13,7 +13,7 @@ from clew.compaction.propose.digest_input import NEVER_LEFT_OUT
 from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.work_claims import MOST_FAILURES
-from clew.ledger.agent_findings import failure_spans
+from clew.ledger.reported_failures import failure_spans
 from clew.message import Cite, Item, Role, Text
 
 

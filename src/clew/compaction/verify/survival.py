@@ -15,8 +15,8 @@ from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.compaction.verify.context import CUT, LEAST_BEGINNING, VerificationContext
 from clew.compaction.verify.report import Finding, Level, Loss, LossKind, LostItem, SurvivalCount, short
 from clew.compaction.verify.wording import Wording, is_elided, is_quote, occurs_in, plain
-from clew.ledger.agent_findings import failure_spans
 from clew.ledger.kinds import classify, value_words, with_punctuation
+from clew.ledger.reported_failures import failure_spans
 from clew.ledger.values import Value, values_of
 from clew.message import Cite, Item, Message, Origin, Role, Text, Trust, words
 from clew.message.text import contains_quote, contains_whole
