@@ -129,6 +129,55 @@ def test_a_patch_of_several_files_is_fixed_when_the_last_of_them_is_changed():
     assert [(one.is_fixed, one.redone) for one in ledger_of(failed, other).failures] == [(False, False)]
 
 
+UNREAD = "<tool_use_error>File has not been read yet.</tool_use_error>"
+
+
+def edit_to(new: str, result: str = ""):
+    texts = {"file_path": "/r/a.go", "old_string": "old line", "new_string": new}
+    return did("Edit", texts, result or "The file /r/a.go has been updated.", error=bool(result))
+
+
+FIRST, SECOND, THIRD = (
+    "if err := validation.CheckSession(options.Session); err != nil {",
+    "agents = append(agents, readAgent(path))",
+    "return fmt.Errorf(unknown, name)",
+)
+
+
+def test_of_several_failed_edits_of_a_file_each_must_be_made():
+    failed = [edit_to(text, UNREAD) for text in (FIRST, SECOND, THIRD)]
+    made = {text: edit_to(text) for text in (FIRST, SECOND, THIRD)}
+
+    def state(*calls):
+        (failure,) = ledger_of(*failed, *calls).failures
+        return failure.count, failure.is_fixed, failure.redone, len(failure.aims)
+
+    assert state(made[SECOND]) == (3, False, True, 2)
+    assert state(*made.values()) == (3, True, True, 1)
+    assert state(edit_to("package main")) == (3, False, False, 3)
+    assert state(edit_to("if err := validation.CheckSession(options.ID); err != nil {")) == (
+        3,
+        False,
+        True,
+        2,
+    )
+    assert state(edit_to(SECOND, UNREAD), made[SECOND]) == (4, False, True, 2)
+    assert state(did("Write", {"file_path": "/r/a.go", "content": f"{FIRST}{SECOND}{THIRD}"}, "ok"))[1]
+    assert not state(ran(f"python3 - <<'E'\npatch('/r/a.go', '{SECOND}')\nE", "done"))[1]
+
+
+def test_an_edit_that_fails_again_is_not_fixed_by_the_one_in_between():
+    (failure,) = ledger_of(edit_to(FIRST, UNREAD), edit_to(FIRST), edit_to(FIRST, UNREAD)).failures
+    assert (failure.is_fixed, failure.count) == (False, 1)
+
+
+def test_a_command_that_fails_with_the_same_error_again_was_not_fixed():
+    same, other = (ran("make all", f"error: {what}", code=2) for what in ("no rule", "no space"))
+    works = ran("make all", "done")
+    assert [one.is_fixed for one in ledger_of(same, works, same).failures] == [False]
+    assert [one.is_fixed for one in ledger_of(same, works, other).failures] == [True, False]
+
+
 def test_only_changes_since_the_last_failed_attempt_count():
     first, again = (ran("go build ./...", "a.go:3:2: undefined: foo", code=1) for _ in range(2))
     edit = did("Edit", {"file_path": "/r/a.go"}, "The file /r/a.go has been updated.")

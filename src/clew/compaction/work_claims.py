@@ -16,6 +16,7 @@ from itertools import islice
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
 from clew.compaction.plan.digest import (
+    EDITED_OTHERWISE,
     EDITED_SINCE,
     FIXED,
     FIXED_OTHERWISE,
@@ -65,6 +66,10 @@ _MINOR = re.compile(
     r"(?:^|/)\.\w|^/(?:tmp|var|private/tmp)/|\.(?:log|lock|tmp|out)$|[._-](?:test|spec)s?\.\w+$"
 )
 """A path of a hidden or temporary file, of output or of a test."""
+_NO_SOURCE = re.compile(
+    r"(?:^|/)\.[\w-]+/|^/(?:private/)?(?:tmp|var/tmp)/|\.(?:md|markdown|rst|txt|adoc|log|out|tmp)$"
+)
+"""A path of prose, of output, or in a hidden or temporary folder: no test reads it."""
 _OUTPUT_OF_RUN = re.compile(r"^(?:/private)?/(?:tmp|var/tmp)/[^/]+\.(?:log|out|err|pid|txt)$")
 """What a command left in a folder for temporary files: no work of the session."""
 _TESTED = "last test run: "
@@ -216,13 +221,31 @@ def last_run_claim(ledger: Ledger) -> Iterator[Claim]:
 
 def edited_after(ledger: Ledger, run: Cite) -> str:
     """Name the files that were changed after a run: its result may no longer hold."""
-    later = [
-        posixpath.basename(artifact.name)
-        for artifact in ledger.artifacts.changed
-        if artifact.last_change and artifact.last_change.number > run.number > 0
-    ]
+    later = list(
+        dict.fromkeys(
+            posixpath.basename(artifact.name)
+            for artifact in ledger.artifacts.changed
+            if artifact.last_change and artifact.last_change.number > run.number > 0
+            if _is_source(artifact, ledger)
+        )
+    )
     more = f" and {len(later) - MOST_EDITED} more" if len(later) > MOST_EDITED else ""
     return f" (edited after it: {', '.join(later[:MOST_EDITED])}{more})" if later else ""
+
+
+def _is_source(artifact: Artifact, ledger: Ledger) -> bool:
+    """Whether a changed file may change the result of a run: no prose, no output, no script to try things."""
+    if artifact.created and not artifact.exists:
+        return False  # it was there neither before nor now
+    return not _NO_SOURCE.search(artifact.name) and not _is_scratch(artifact, ledger)
+
+
+def _is_scratch(artifact: Artifact, ledger: Ledger) -> bool:
+    """Whether the session created a file outside of all folders of sources and ran it as a script."""
+    if not artifact.created or posixpath.dirname(artifact.name) not in ("", ledger.folder.path):
+        return False
+    run = re.compile(rf"(?:^|[\s;&|/]){re.escape(posixpath.basename(artifact.name))}(?:$|[\s;&|<>])")
+    return any(run.search(command.name) for command in ledger.artifacts.commands)
 
 
 def last_check_claim(ledger: Ledger) -> Iterator[Claim]:
@@ -272,8 +295,8 @@ def _state(failure: Failure, messages: int) -> str:
         return FIXED_OTHERWISE if failure.otherwise else FIXED
     if failure.redone:
         return PARTLY_REDONE
-    if failure.changed and not failure.files:
-        return EDITED_SINCE
+    if failure.changed:
+        return EDITED_OTHERWISE if failure.aims else EDITED_SINCE
     return NOT_FIXED if messages - failure.last_number <= JUST_NOW else NOT_REPEATED
 
 

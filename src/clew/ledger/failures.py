@@ -3,17 +3,18 @@
 ``pytest a.py`` fails twice, then ``app.py`` is changed, then it passes: that is one ``Failure`` with its
 error lines, two attempts, the changed file and the call that fixed it. Calls that do the same thing (a
 program with the same first words, a tool with the same file) are attempts at one thing. It counts as fixed
-if one of them succeeds, if the files that could not be read or changed are read or changed by another tool,
-if the failed tests pass in another run, or if the failed script succeeds with other arguments. A search
-that found nothing, and a failure without output, count only if repeated.
+if one of them succeeds, if a file that could not be read is read by another tool, if every edit that failed
+is made (``edit_aims``), if the failed tests pass in another run, or if the failed script succeeds with other
+arguments. A search that found nothing, and a failure without output, count only if repeated.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.ledger.attempts import Attempt, attempt, names_to_change, only_looks, scripts_run, signatures
+from clew.ledger.edit_aims import Aim, aims_of, not_reached, same_file, with_aims
 from clew.ledger.error_lines import error_spans
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.outcome import Ended
@@ -54,21 +55,26 @@ class Failure:
     """Index of the message with the last failed result."""
     exit_code: int | None = None
     changed: tuple[str, ...] = ()
-    """Of a command: files that were changed since it failed last."""
+    """Files that were changed since a command failed; of a failed edit, those that were edited otherwise."""
     fixed_by: Cite | None = None
     """The call that succeeded: the same attempt, a change of the same file, or a run of the same tests."""
     script: str = ""
     """The script that it ran, with its subcommand."""
     otherwise: bool = False
     """What succeeded was the same script with other arguments."""
-    files: tuple[str, ...] = ()
-    """Of a failed edit: the files that it names and that were not changed since."""
+    aims: tuple[Aim, ...] = ()
+    """Of failed edits: what they would have written and nobody wrote since."""
     redone: bool = False
-    """Of a failed edit: whether others of its files were changed since."""
+    """Of failed edits: whether some of them were made since."""
     runner: str = ""
     """Of a test run: the runner."""
     slight: bool = False
     """It only read something, or has no output: one occurrence is not a failure."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Return the files in which a failed edit was not made."""
+        return tuple(dict.fromkeys(aim.file for aim in self.aims))
 
     @property
     def is_fixed(self) -> bool:
@@ -100,21 +106,18 @@ class Failures:
             if ended is Ended.REFUSED or (ended is Ended.OK and not self.open):
                 continue
             if ended is Ended.OK:
+                is_edit = exchange.action.kind in CHANGING
+                same = self._edited(exchange) if is_edit else signatures(exchange.action)
                 self._mark_fixed(
-                    [
-                        *signatures(exchange.action),
-                        *self._same_tests(exchange),
-                        *self._read_after_all(exchange),
-                        *self._edited_by_command(exchange),
-                    ],
-                    exchange.asked,
+                    [*same, *self._same_tests(exchange), *self._read_after_all(exchange)], exchange.asked
                 )
                 self._same_script(exchange)
+                self._edited_by_command(exchange)
             else:
                 self._add_failure(exchange, reading.number)
         if changed and self.open:
             for name, call in changed.items():
-                self._changed_after_all(name, reading.number, call)
+                self._changed_by_command(name, call, reading)
             self._note_changes(changed)
         if len(self.fixed) > MOST_FIXED:
             del self.fixed[: MOST_FIXED // 4]
@@ -149,33 +152,50 @@ class Failures:
                 del self.open[signature]
                 self.fixed.append(replace(failure, fixed_by=exchange.asked, otherwise=True))
 
-    def _changed_after_all(self, changed: str, number: int, call: Cite) -> None:
-        """Note that a file was changed: an edit that failed before this message is fixed with its last file.
+    def _edited(self, exchange: Exchange) -> list[str]:
+        """Return the failed edits that are made now."""
+        files = [touch.name for touch in touches(exchange.action, exchange.result.text) if touch.name]
+        open_edits = [signature for signature, failure in self.open.items() if failure.aims]
+        return [signature for signature in open_edits if self._is_made(signature, files, exchange)]
 
-        If one message has a failed and a successful edit of a file, the failed one may be the later.
-        """
-        for signature, failure in tuple(self.open.items()):
-            if failure.files and failure.last_number < number:
-                left = tuple(name for name in failure.files if not _same_file(name, changed))
-                if not left:
-                    self._mark_fixed([signature], call)
-                elif left != failure.files:
-                    self.open[signature] = replace(failure, files=left, redone=True)
+    def _changed_by_command(self, file: str, call: Cite, reading: Reading) -> None:
+        """Note that a command changed a file."""
+        for exchange in reading.exchanges:
+            if exchange.asked == call and exchange.action.kind not in CHANGING:
+                made = [
+                    signature
+                    for signature, failure in tuple(self.open.items())
+                    if failure.aims
+                    and failure.last_number < reading.number
+                    and self._is_made(signature, [file], exchange)
+                ]
+                self._mark_fixed(made, call)
 
-    def _edited_by_command(self, exchange: Exchange) -> list[str]:
-        """Return the failed edits whose files a command names which does more than read.
+    def _edited_by_command(self, exchange: Exchange) -> None:
+        """Note that a command names the files of failed edits and does more than read.
 
         An agent whose edit does not match often writes a script that makes the change.
         """
-        if exchange.action.kind is not ActionKind.SHELL:
-            return []
-        command = exchange.action.subject
-        found = [
-            signature
-            for signature, failure in self.open.items()
-            if failure.files and all(names_to_change(command, _base(name)) for name in failure.files)
-        ]
-        return found if found and not only_looks(exchange.action) else []
+        if exchange.action.kind is not ActionKind.SHELL or only_looks(exchange.action):
+            return
+        for signature, failure in tuple(self.open.items()):
+            named = [name for name in failure.files if names_to_change(exchange.action.subject, _base(name))]
+            if named and self._is_made(signature, named, exchange):
+                self._mark_fixed([signature], exchange.asked)
+
+    def _is_made(self, signature: str, files: Sequence[str], exchange: Exchange) -> bool:
+        """Compare a failed edit with a successful call that changed these files; note what is left of it."""
+        failure = self.open[signature]
+        left = failure.aims
+        for file in files:
+            left = not_reached(left, file, exchange.action)
+        if left and len(left) < len(failure.aims):
+            self.open[signature] = replace(failure, aims=left, redone=True)
+        elif left and (
+            others := tuple(name for name in failure.files if any(same_file(name, one) for one in files))
+        ):
+            self.open[signature] = replace(failure, changed=others)
+        return not left
 
     def _read_after_all(self, exchange: Exchange) -> list[str]:
         """Return the failed reads of files that a call reads now, by any tool."""
@@ -183,7 +203,7 @@ class Failures:
         if not unread:
             return []
         names = [touch.name for touch in touches(exchange.action, exchange.result.text)]
-        return [signature for signature, path in unread if any(_same_file(path, name) for name in names)]
+        return [signature for signature, path in unread if any(same_file(path, name) for name in names)]
 
     def _open_reads(self) -> Iterator[tuple[str, str]]:
         """Yield the signature and subject of the failed calls of tools, not commands, that read."""
@@ -205,6 +225,7 @@ class Failures:
         before = self.open.pop(tried.signature, None)  # re-inserted at the end, as the latest
         if before is None:
             before = self._first(tried, exchange)
+        self.fixed = [one for one in self.fixed if not _is_back(one, before, lines)]
         self.open[tried.signature] = replace(
             before,
             lines=lines,
@@ -217,7 +238,7 @@ class Failures:
             runner=_runner(exchange),
             slight=not lines or only_looks(exchange.action),
             script=tried.script,
-            files=_files_of(exchange),
+            aims=with_aims(before.aims, aims_of(exchange.action)),
             redone=False,
         )
         if len(self.open) > MOST_OPEN:
@@ -236,20 +257,14 @@ class Failures:
                 self.open[signature] = replace(failure, changed=(*failure.changed, *new)[:MOST_CHANGES])
 
 
-def _same_file(path: str, other: str) -> bool:
-    """Return True if two paths are equal, or one is the end of the other: ``a.py`` and ``src/a.py``."""
-    return bool(path) and (path == other or path.endswith(f"/{other}") or other.endswith(f"/{path}"))
+def _is_back(fixed: Failure, again: Failure, lines: tuple[str, ...]) -> bool:
+    """Return True if a fixed failure is there again: the same edit, or the same error of a command."""
+    is_same = (fixed.tool, fixed.subject) == (again.tool, again.subject)
+    return is_same and (fixed.lines == lines or BY_NAME.get(fixed.tool.lower()) in CHANGING)
 
 
 def _base(path: str) -> str:
     return path.replace("\\", "/").rpartition("/")[2]
-
-
-def _files_of(exchange: Exchange) -> tuple[str, ...]:
-    """Return the files that a call would have changed."""
-    if exchange.action.kind not in CHANGING:
-        return ()
-    return tuple(dict.fromkeys(touch.name for touch in touches(exchange.action, "") if touch.name))
 
 
 def _runner(exchange: Exchange) -> str:

@@ -97,10 +97,10 @@ _CHANGED = re.compile(r"(?:created|deleted|modified|moved|written)(?: in |: )")
 _ACTION = re.compile(r"(read|ran|fetched)(?: in (?:[A-Za-z]:)?/\S*/)?: ")
 FIXED, FIXED_OTHERWISE = " Fixed.", " Succeeded since with other arguments."
 NOT_FIXED, NOT_REPEATED, EDITED_SINCE = " Not fixed.", " Not tried again.", " Edited since, not run again."
-PARTLY_REDONE = " Partly done again since."
+PARTLY_REDONE, EDITED_OTHERWISE = " Partly done again since.", " The file was edited otherwise since."
 # Earlier versions wrote "Mended".
 _FAILURE_ENDS = (
-    *(FIXED, FIXED_OTHERWISE, NOT_FIXED, NOT_REPEATED, EDITED_SINCE, PARTLY_REDONE),
+    *(FIXED, FIXED_OTHERWISE, NOT_FIXED, NOT_REPEATED, EDITED_SINCE, PARTLY_REDONE, EDITED_OTHERWISE),
     *(" Mended.", " Not mended."),
 )
 
