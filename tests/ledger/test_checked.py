@@ -1,4 +1,4 @@
-"""The last verdict of a linter, a type checker or the like is known, in its own words."""
+"""What is told of the last checks and test runs: in their own words, and only if it is about the work."""
 
 from __future__ import annotations
 
@@ -142,3 +142,87 @@ def _told(command: str, output: str, again: str, shown: str) -> list[str]:
     view = items([text_message(Role.USER, "Mend it."), *steps])
     claims = mandatory_content(read(view), view[:1]).claims
     return [one.text for one in claims if one.text.startswith("last check")]
+
+
+FAILS = "FAILED t/test_a.py::test_one - assert 1 == 2\n1 failed, 3 passed in 0.1s\nexit code: 1"
+PASSES = "4 passed in 0.1s"
+
+
+def _state(*commands: tuple[str, str]) -> list[str]:
+    """Return the failing tests and the last test run, as a digest tells them."""
+    steps = [
+        message
+        for n, (line, out) in enumerate(commands)
+        for message in step(f"c{n}", "bash", {"command": line}, out)
+    ]
+    view = items([text_message(Role.USER, "Mend it."), *steps])
+    claims = mandatory_content(read(view), view[:1]).claims
+    return [one.text for one in claims if one.text.startswith(("last test run", "test: "))]
+
+
+TEST = "test: t/test_a.py::test_one"
+TOO = f"{TEST} (failed before the changes, too)"
+
+
+@pytest.mark.parametrize(
+    ("commands", "told"),
+    [
+        ([("git stash && pytest; git stash pop", FAILS)], []),
+        ([("pytest", FAILS), ("git stash && pytest", FAILS)],
+         [TOO, "last test run: pytest: 3 passed, 1 failed"]),
+        ([("git stash", ""), ("pytest", FAILS), ("git stash pop", ""), ("pytest", FAILS)],
+         [TOO, "last test run: pytest: 3 passed, 1 failed"]),
+        ([("pytest", PASSES), ("git stash; pytest", FAILS)], ["last test run: pytest: 4 passed, 0 failed"]),
+        ([("git stash list && pytest", FAILS)], [TEST, "last test run: pytest: 3 passed, 1 failed"]),
+        ([("git stash", "No local changes to save"), ("pytest", FAILS)],
+         [TEST, "last test run: pytest: 3 passed, 1 failed"]),
+        ([("git stash", ""), ("git stash apply", ""), ("pytest", FAILS)],
+         [TEST, "last test run: pytest: 3 passed, 1 failed"]),
+    ],
+)  # fmt: skip
+def test_a_run_without_the_changes_says_nothing_about_the_work(commands, told: list[str]):
+    assert _state(*commands) == told
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "is_told"),
+    [
+        ("git commit -m x", "exit code: 1\n$ bun test src/\nbun test v1.3\nerror: Cannot find module", False),
+        ("git commit -m x", "exit code: 1\nerror: nothing to commit", True),
+        ("pytest -q", "ImportError: no module named app\nexit code: 4", False),
+        ("npm run check", "error: bad\nexit code: 1", True),
+        ("git commit -m x", "1 file changed", True),
+    ],
+)
+def test_a_run_is_not_the_last_if_a_later_one_broke_off(command: str, output: str, is_told: bool):
+    told = _state(("pytest", PASSES), (command, output))
+    assert told == (["last test run: pytest: 4 passed, 0 failed"] if is_told else [])
+
+
+@pytest.mark.parametrize(
+    ("edited", "told"),
+    [
+        ([("README.md", "x")], ""),
+        ([(".agent/tmp/log.json", "x")], ""),
+        ([("try_it.py", "x"), "python try_it.py"], ""),
+        ([("try_it.py", "x")], " (edited after it: try_it.py)"),
+        ([("src/app.py", "x"), "python src/app.py"], " (edited after it: app.py)"),
+        ([("src/new.py", "x"), "rm src/new.py"], ""),
+    ],
+)
+def test_only_sources_that_changed_make_a_result_outdated(edited, told: str):
+    calls = [
+        step(f"e{n}", "bash", {"command": one}, "")
+        if isinstance(one, str)
+        else step(f"e{n}", "Write", {"file_path": one[0], "content": one[1]}, f"File created: {one[0]}")
+        for n, one in enumerate(edited)
+    ]
+    steps = [
+        *step("c1", "bash", {"command": "pytest"}, PASSES),
+        *(message for call in calls for message in call),
+    ]
+    view = items([text_message(Role.USER, "Mend it."), *steps])
+    claims = mandatory_content(read(view), view[:1]).claims
+    assert [one.text for one in claims if one.text.startswith("last test run")] == [
+        f"last test run: pytest: 4 passed, 0 failed{told}"
+    ]

@@ -232,6 +232,8 @@ def _open_item_claims(ledger: Ledger) -> Iterator[Claim]:
 def _status(loop: Loop, ledger: Ledger) -> str:
     """Return the state of an open item, by what the messages after it show."""
     if loop.kind is LoopKind.TEST:
+        if loop.status:
+            return loop.status
         if len(ledger.loops.tests.open) > FEW_TESTS:
             return ""
         return "edited since, not run again" if edited_after(ledger, loop.source) else ""

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
+from clew.ledger.baseline import FAILED_BEFORE, Baseline
 from clew.ledger.command_line import simple_commands, without_prefixes
 from clew.ledger.exchange import Exchange, Reading
 from clew.ledger.loop import Closed, Loop, LoopKind
 from clew.ledger.outcome import Ended
 from clew.ledger.runner_formats import counts_in
-from clew.ledger.testruns import LONGEST_COMMAND, FailedTest, Run, hooked_by, only_shows, run_of
+from clew.ledger.testruns import LONGEST_COMMAND, FailedTest, Run, broke_off, hooked_by, only_shows, run_of
 from clew.ledger.tool_actions import ActionKind
 from clew.message import Cite
 from clew.message.text import lazy_pattern
@@ -132,6 +133,7 @@ class FailingTests:
     checked: LastCheck | None = None
     put_aside: dict[str, Failing] = field(default_factory=dict)
     """Tests that a person closed by hand: failing again does not reopen them, passing removes them."""
+    baseline: Baseline = field(default_factory=Baseline)
     _by_word: dict[str, set[str]] = field(init=False, default_factory=dict)
     """Names of the open tests by their last failing command and by what it selected."""
     _names: str = field(init=False, default="")
@@ -151,9 +153,25 @@ class FailingTests:
         for exchange in reading.exchanges:
             if exchange.action.kind is ActionKind.SHELL and exchange.outcome.ended is not Ended.REFUSED:
                 run = run_of(exchange.action.subject, exchange.result.text)
+                if self.baseline.ran(exchange):
+                    self._failed_before(run)
+                    continue
                 if run is not None:
                     self._take(run, exchange)
+                elif self.last and exchange.outcome.ended is Ended.FAILED:
+                    is_over = broke_off(exchange.action.subject, exchange.result.text)
+                    self.last = None if is_over else self.last  # it is not the last, whose result is unknown
                 self._note_check(exchange, tested=run is not None)
+            elif exchange.action.kind is not ActionKind.SHELL:
+                self.baseline.ran(exchange)
+
+    def _failed_before(self, run: Run | None) -> None:
+        """Note which tests fail without the changes; the run says nothing else about the work."""
+        failed = [test.name for test in run.failed] if run else []
+        self.baseline.note(failed)
+        for name in failed:
+            if failing := self.open.get(name):
+                self.open[name] = replace(failing, loop=replace(failing.loop, status=FAILED_BEFORE))
 
     def _note_check(self, exchange: Exchange, tested: bool) -> None:
         """Note the result of a check; if it is not clear, nothing is claimed about it any more."""
@@ -270,7 +288,8 @@ class FailingTests:
 
     def _new(self, test: FailedTest, place: Cite) -> Loop:
         self.count += 1
-        return Loop(f"f{self.count}", LoopKind.TEST, test.name, place)
+        status = FAILED_BEFORE if test.name in self.baseline.failing else ""
+        return Loop(f"f{self.count}", LoopKind.TEST, test.name, place, status)
 
     # What a person does by hand --------------------------------------------------------------------------
 

@@ -76,7 +76,7 @@ class Loop:
     """The words that opened it."""
     status: str = ""
     """Of a task: its tool's status, ``pending`` or ``in_progress``; of the user's requests:
-    ``LATER`` or ``DECLINED``."""
+    ``LATER`` or ``DECLINED``; of a test: whether it failed before the changes, too."""
     closed: Closed | None = None
     closed_by: Cite | None = None
     """The words or the result that closed it; None if a person did it by hand."""

@@ -81,6 +81,22 @@ def run_of(command: str, output: str) -> Run | None:
     return run if is_sure else None
 
 
+def may_run_tests(line: str) -> bool:
+    """Return True if one command of a line is written like one that runs tests."""
+    return _RUNS_TESTS.search(line[:LONGEST_COMMAND]) is not None
+
+
+def broke_off(command: str, output: str) -> bool:
+    """Return True if a failed command ran tests, itself or in a hook of git, and shows no result of them.
+
+    Of a hook it is known only if a script runner printed its command: "$ bun test src/".
+    """
+    if hooked_by(command):
+        return any(map(may_run_tests, _ECHOED.findall(output[:LONGEST_COMMAND])))
+    ran = _selection(command) if _RUNS_TESTS.search(command[:LONGEST_COMMAND]) else None
+    return ran is not None and _NAMED_RUNNER.search(ran.line) is not None
+
+
 _RUNS_HOOKS = lazy_pattern(r"\bgit\b[^|;&\n]{0,80}?\b(commit|push)\b")
 
 
@@ -257,6 +273,8 @@ _FILTERING = frozenset(
     ("-k", "-t", "-g", "-run", "--run", "--grep", "--filter", "--testNamePattern", "--test-name-pattern")
 )
 """Options that choose among the tests by an expression."""
+_ECHOED = lazy_pattern(r"^[$>] (.+)$", re.MULTILINE)
+"""A command that a script runner prints before its output."""
 _PLAIN = lazy_pattern(r"[\w./:\[\]-]+")
 """A filter that is a name: "test_one", not "one and not two"."""
 _LEFT_OUT = lazy_pattern(r"\b[1-9]\d* (?:deselected|filtered out)\b")
