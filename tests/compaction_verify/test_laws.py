@@ -137,9 +137,7 @@ def _step(i: int) -> list[Message]:
         f"tests/test_{i}.py: {i + 3} passed in {i}.25s\nwrote build/report_{i}.xml ({i * 1000 + 512} bytes)\n"
     )
     noise = "".join(f"  collected node {i}-{k} from cache\n" for k in range(20))
-    spoken = Text(
-        f"Step {i}: I will check module_{i} because version 1.{i}.0 broke it.", trust=Trust.ASSISTANT
-    )
+    spoken = Text(f"Step {i}: module_{i} fails because version 1.{i}.0 broke it.", trust=Trust.ASSISTANT)
     return [
         Message(Role.ASSISTANT, (spoken, call)),
         Message(Role.TOOL, (ToolResult(f"c{i}", (Text(output + noise),)),)),

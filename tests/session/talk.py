@@ -33,7 +33,8 @@ def talk(fillers: int = 40) -> Iterator[Message]:
         yield call(n, "read_file", path=f"src/billing/part_{n}.py")
         yield answer(n, source(n))
         yield text_message(
-            Role.ASSISTANT, f"part_{n}.py computes total_{n} and calls round_half_up. {THOUGHT}"
+            Role.ASSISTANT,
+            f"part_{n}.py computes total_{n} and calls round_half_up because invoices need it. {THOUGHT}",
         )
     yield text_message(Role.USER, "Now delete what is no longer used, also in legacy/ if it is dead.")
 

@@ -29,7 +29,7 @@ _TROUBLE = AnyCasePattern(
     r"\b(?:(?:tests?|build|check|suite) (?:still )?(?:fails?|failed)|failing tests?"
     r"|still (?:not|failing|broken)|(?:is|are) (?:failing|broken)|still fails?|never ran|not yet)\b"
 )
-"""A state that a passing run of the tests mostly ends."""
+"""A state that a passing run of the tests mostly ends, and of which nobody knows after an edit."""
 _OWN_FAULT = AnyCasePattern(
     r"\bmy (?:\w+ )?(?:fix|change|patch|approach|implementation|code|edit|attempt|solution)\b[^.]{0,80}"
     r"(?:\b(?:incorrect|wrong|broken|breaks?|broke|fails?|failed)\b"
@@ -118,7 +118,7 @@ def current_findings(
 
 def _is_over(text: str, was_tested: bool, was_edited: bool) -> bool:
     """Whether a finding states a trouble that a later test run or edit mostly ended."""
-    if was_tested and _TROUBLE.search(text):
+    if (was_tested or was_edited) and _TROUBLE.search(text):
         return True
     return was_edited and _OWN_FAULT.search(text) is not None
 
