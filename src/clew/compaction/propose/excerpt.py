@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, dropwhile, islice, takewhile
 
 from clew.compaction.propose.diff_excerpt import Diff
-from clew.compaction.propose.file_outline import outline_of
+from clew.compaction.propose.file_outline import Definition, outline_of
 from clew.compaction.propose.guides import order_steps, step_lines
 from clew.compaction.propose.line_kinds import (
     AROUND,
@@ -35,17 +35,21 @@ from clew.compaction.propose.line_kinds import (
     says_nothing,
 )
 from clew.compaction.propose.lines import (
+    LEAST_GAP,
     LONGEST_LINE,
+    WORTH_A_GAP,
     Span,
     by_line,
     cut_line,
     fill,
     gap_note,
+    is_worth_a_gap,
     line_end,
     line_size,
     lines_backwards,
     lines_of,
 )
+from clew.compaction.propose.source_excerpt import Source
 from clew.compaction.propose.tail import water_level
 from clew.ledger.error_lines import error_spans
 from clew.message.text import once
@@ -54,6 +58,8 @@ EDGES = (0.3, 0.3)
 """Shares of the room for the beginning and for the end; the rest is for lines about errors."""
 RELATED_EDGES = (0.15, 0.15)
 """The same if passages about the current work are found."""
+CODE_EDGES = (0.1, 0.1)
+"""The same in a source file: imports are added to the first lines, and tests behind the last."""
 REQUEST_HEAD = 0.65
 """Share of the room for the beginning of a request; the rest is for its end."""
 LEAST_HEAD = 300
@@ -65,13 +71,13 @@ LINE_SHARE = 0.8
 """Share of an excerpt that one line may take."""
 ENDLESS = 5
 """How many times as long as what is shown of it a line is that is shown around a term in it, too."""
-SHORT_GAP, WIDEST_GAP, GAP_SHARE = 40, 90, 0.1
-"""Characters between two shown lines that are shown too: a note would save nothing. In a larger excerpt it
-is this share of it, up to the widest: a block with a line or two missing is hard to use."""
-MOST_STRUCTURE, WITH_STRUCTURE = 60, 600
-"""How many such lines are considered, and the characters of an excerpt from which they are shown..."""
-IS_CODE = 3
-"""...and from how many a text counts as code, in which words for errors say nothing about its result."""
+MOST_STRUCTURE, IS_CODE = 200, 3
+"""How many lines with definitions are considered, and from how many a text counts as code, in which words for
+errors say nothing about its result."""
+LONGEST_OUTLINE = 600
+"""Characters of the names in one note; chosen by hand."""
+NAMES_SHARE = 0.2
+"""Share of an excerpt of code for the names of what it leaves out; chosen by hand."""
 EXIT_CODE_WITHIN = 60
 """Characters at the beginning of a text in which harnesses state the exit code."""
 ERRORS_SHARE = 0.6
@@ -107,7 +113,7 @@ def both_ends(text: str, most_characters: int) -> str | None:
         return None
     left = most_characters - head[-1][1]
     tail = [line for line in fill(lines_backwards(text), left, most_characters) if left >= line[1] - line[0]]
-    return ExcerptSource(text).render({*head, *tail}, most_characters)
+    return ExcerptSource(text).render({*head, *tail}, most_characters, least_gap=WORTH_A_GAP)
 
 
 class ExcerptSource:
@@ -120,14 +126,20 @@ class ExcerptSource:
         *,
         fill: bool = False,
         is_guide: bool = False,
+        is_prose: bool = False,
+        is_outlined: bool = False,
     ) -> None:
         """Prepare a text; ``about`` are terms of the current work with their weights.
 
+        With ``is_prose``, it is what the agent said, never a file.
+
         Of a guide, such as a skill, the lines that give orders come first, then its steps.
 
-        With ``fill``, room that nothing telling needs goes to more lines of both ends.
+        With ``fill``, room that nothing telling needs goes to more lines of both ends. With ``is_outlined``,
+        the note of a gap names what it leaves out of a source file.
         """
         self.text = text
+        self._is_prose, self._is_outlined = is_prose, is_outlined
         self._fill = fill or is_guide
         self._is_guide = is_guide
         self._about = about or {}
@@ -136,7 +148,11 @@ class ExcerptSource:
         self._diff = Diff(text, self._about)
 
     def excerpt(
-        self, most_characters: int, protected: Sequence[Span] = (), longest_line: int = LONGEST_LINE
+        self,
+        most_characters: int,
+        protected: Sequence[Span] = (),
+        longest_line: int = LONGEST_LINE,
+        least_gap: int = WORTH_A_GAP,
     ) -> str:
         """Return at most about so many characters, with omissions marked."""
         text = self.text
@@ -144,11 +160,19 @@ class ExcerptSource:
             return text
         pieces = by_line(text, protected)
         lines = {*self._choose(most_characters, longest_line), *pieces}
-        gap = max(SHORT_GAP, min(WIDEST_GAP, int(most_characters * GAP_SHARE)))
-        return self.render(lines, longest_line, pieces if protected else None, gap)
+        names = (
+            int(most_characters * NAMES_SHARE)
+            if self._is_outlined and not self._diff.hunks and self._is_source
+            else 0
+        )
+        return self.render(lines, longest_line, pieces if protected else None, least_gap, names)
 
     def fullest(
-        self, most_characters: int, protected: Sequence[Span] = (), longest_line: int = LONGEST_LINE
+        self,
+        most_characters: int,
+        protected: Sequence[Span] = (),
+        longest_line: int = LONGEST_LINE,
+        least_gap: int = WORTH_A_GAP,
     ) -> str:
         """Return the same, or a part of every line if all lines fit that way.
 
@@ -156,8 +180,8 @@ class ExcerptSource:
         """
         level = self._level(most_characters)
         if level <= longest_line or len(self.text) <= most_characters:
-            return self.excerpt(most_characters, protected, longest_line)
-        return self.render(set(lines_of(self.text)), level, by_line(self.text, protected))
+            return self.excerpt(most_characters, protected, longest_line, least_gap)
+        return self.render(set(lines_of(self.text)), level, by_line(self.text, protected), least_gap)
 
     def _level(self, most_characters: int) -> int:
         """Return the characters of each line there is room for; 0 if there are too many lines."""
@@ -175,6 +199,8 @@ class ExcerptSource:
             return self._diff.choose(most_characters, longest)
         if most_characters < TWO_ENDS < len(self.text):
             return self._one_or_two(most_characters, longest)
+        if self._is_source:
+            return self._of_source(most_characters, longest)
         return self._of_output(most_characters, longest)
 
     def _one_or_two(self, room: int, longest: int) -> set[Span]:
@@ -196,7 +222,30 @@ class ExcerptSource:
         """Return the names that a file defines with line numbers, as ``outline_of``; "" for other texts."""
         if self.has_failed or self._verdicts or not self._is_code or self._is_guide:
             return ""
-        return outline_of(self.text, self._structure, most_characters)
+        return outline_of(self._source.definitions, most_characters)
+
+    def _of_source(self, room: int, longest: int) -> set[Span]:
+        """Return whole blocks of a source file; of a document its beginning and end, too."""
+        is_document = self._source.blocks.is_document
+        edges = self._both_ends(room, RELATED_EDGES if is_document else CODE_EDGES, longest)
+        for_names = int(room * NAMES_SHARE) if self._is_outlined else 0
+        lines = self._source.choose(room, longest, [*edges[0], *edges[1]], for_names)
+        return set(dropwhile(lambda line: SAYS_NOTHING.fullmatch(self.text, *line), lines)) or set(lines)
+
+    @once
+    def _source(self) -> Source:
+        return Source(self.text, self._about, self._structure)
+
+    @once
+    def _is_source(self) -> bool:
+        """Whether this is a source file or a document, of which whole blocks are shown."""
+        if not self._is_code or self._is_prose:
+            return False
+        if LISTING.match(self.text):  # of a table or a log, each line is a block
+            return self._source.is_nested
+        if "```" in self.text and not self._source.blocks.is_document:  # words about code
+            return False
+        return not self.has_failed and not self._verdicts
 
     def _of_output(self, most_characters: int, longest: int) -> set[Span]:
         verdicts = fill(iter(self._verdicts), most_characters // 2, longest) if self._verdicts else []
@@ -209,11 +258,6 @@ class ExcerptSource:
             chosen |= errors
             room -= sum(line_size(line, longest) for line in errors)
         room -= self._add_related(chosen, room, longest) if room > 0 else 0
-        for line in self._structure if most_characters >= WITH_STRUCTURE else ():
-            cost = line_size(line, longest)
-            if line not in chosen and cost <= room:
-                chosen.add(line)
-                room -= cost
         for line in self._error_lines() if room > 0 and not self._is_code else ():
             if tail and line[0] >= tail[-1][0]:
                 break
@@ -375,22 +419,32 @@ class ExcerptSource:
         lines: set[Span],
         longest: int,
         pieces: Mapping[Span, Sequence[Span]] | None = None,
-        short_gap: int = SHORT_GAP,
+        least_gap: int = LEAST_GAP,
+        room_for_names: int = 0,
     ) -> str:
         """Return these lines, with longer gaps marked; ``pieces`` are always shown of a line."""
         text = self.text
         shown: list[str] = []
         done, is_free = 0, pieces is None
         said = [*dropwhile(lambda line: is_free and HEADER.fullmatch(text, *line), sorted(lines))]
+        named = self._source.not_shown(lines, room_for_names) if room_for_names else []
         for line in said or sorted(lines):
             if line[0] > done and not (is_free and done == 0 and says_nothing(text, 0, line[0] - 1)):
-                is_short = line[0] - 1 - done <= short_gap
-                gap = text[done : line[0] - 1] if is_short else gap_note(text.count("\n", done, line[0]))
-                shown.append(gap)
+                is_worth = is_worth_a_gap(text, done, line[0] - 1, least_gap)
+                shown.append(self._gap(done, line[0], named) if is_worth else text[done : line[0] - 1])
             whole = text[slice(*line)]
             protected = (pieces or {}).get(line, ())
-            shown.append(cut_line(whole, longest, protected or self._match(whole, longest)))
+            shown.append(cut_line(whole, longest, protected or self._match(whole, longest), least_gap))
             done = line[1] + 1
         if done <= len(text) and not (is_free and says_nothing(text, done, len(text))):
-            shown.append(gap_note(text.count("\n", done) + 1))
+            is_worth = is_worth_a_gap(text, done, len(text), least_gap)
+            shown.append(self._gap(done, len(text) + 1, named) if is_worth else text[done:])
         return "\n".join(shown)
+
+    def _gap(self, start: int, end: int, named: Sequence[Definition]) -> str:
+        """Return the note on lines that are left out, with the names that they define."""
+        count = self.text.count("\n", start, end) + (end > len(self.text))
+        if self._is_outlined and self._diff.hunks:
+            return gap_note(count, self._diff.left_out(start, end))
+        inside = [one for one in named if start <= one.start < end]
+        return gap_note(count, outline_of(inside, LONGEST_OUTLINE, 1))

@@ -9,7 +9,7 @@ which part to read again. ``outline_of`` takes the text and its lines with defin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from clew.compaction.propose.lines import Span
@@ -17,44 +17,49 @@ from clew.compaction.propose.lines import Span
 LEAST_OUTLINE = 2
 """Definitions from which their names say more about a file than one of its lines."""
 _DEFINED = re.compile(
-    r"(?P<margin>[ \t]*)(?:(?P<number>\d++)(?:[:→|]?)(?P<indent>[ \t]*+))?"
+    r"(?P<margin>[ \t]*)(?:(?P<number>\d++)(?:[:→|.]?)(?P<indent>[ \t]*+))?+"
     r"(?:(?:export|default|public|private|protected|static|abstract|async|pub|final|override)[ \t]++)*+"
     r"(?:(?P<heading>#{1,4})[ \t]++(?P<title>.*)|(?:describe|it|test)\([\"'`](?P<test>[^\"'`]*).*"
-    r"|\w++[ \t]++(?:\([^)]*\)[ \t]*)?(?P<name>[\w$]++)(?P<rest>.*))"
+    r"|[a-z]++[ \t]++(?:\([^)]*\)[ \t]*)?(?P<name>[\w$]++)(?P<rest>.*))"
 )
 """The parts of such a line: a line number and the name of what it defines."""
 
 
-class _Definition(NamedTuple):
+class Definition(NamedTuple):
     """A name that a line defines, or a heading."""
 
     depth: int
     """The level of a heading; otherwise how far the line is indented."""
-    order: int
-    """Its place among the lines with definitions."""
+    start: int
+    """Where its line begins."""
     name: str
     """With its line number, if the text has line numbers."""
     is_heading: bool
 
 
-def outline_of(text: str, lines: Iterable[Span], most_characters: int) -> str:
-    """Return the names that these lines define, those at the left margin first; "" if there are too few."""
-    found = [one for index, line in enumerate(lines) if (one := _definition(text, line, index))]
+def definitions(text: str, lines: Iterable[Span]) -> list[Definition]:
+    """Return what these lines define: the headings of a document, or else names."""
+    found = [one for line in lines if (one := _definition(text, line))]
     is_prose = any(one.is_heading and one.depth > 1 for one in found)  # in code: comments
-    found = [one for one in found if one.is_heading == is_prose] or found
+    return [one for one in found if one.is_heading == is_prose] or found
+
+
+def outline_of(found: Sequence[Definition], most_characters: int, least: int = LEAST_OUTLINE) -> str:
+    """Return names, those at the left margin first; "" if fewer than ``least`` fit."""
     left = most_characters
-    taken: dict[int, str] = {}
+    taken: list[Definition] = []
     for one in sorted(found):
         if len(one.name) + 2 <= left:
-            taken[one.order] = one.name
+            taken.append(one)
             left -= len(one.name) + 2
-    if len(taken) < LEAST_OUTLINE:
+    if len(taken) < least:
         return ""
     more = len(found) - len(taken)
-    return ", ".join(taken[index] for index in sorted(taken)) + (f" and {more} more" if more else "")
+    taken.sort(key=lambda one: one.start)
+    return ", ".join(one.name for one in taken) + (f" and {more} more" if more else "")
 
 
-def _definition(text: str, line: Span, index: int) -> _Definition | None:
+def _definition(text: str, line: Span) -> Definition | None:
     """Return what a line defines; None if it only imports a name."""
     parts = _DEFINED.fullmatch(text[slice(*line)].rstrip("\r"))
     if parts is None or (parts["name"] and parts["rest"].strip() == ","):  # a name that is imported
@@ -63,4 +68,4 @@ def _definition(text: str, line: Span, index: int) -> _Definition | None:
     depth = len(parts["heading"] or indent.expandtabs(4))
     name = (parts["title"] or parts["test"] or parts["name"] or "").strip()
     number = f"{parts['number']} " if parts["number"] else ""
-    return _Definition(depth, index, f"{number}{name}", parts["heading"] is not None) if name else None
+    return Definition(depth, line[0], f"{number}{name}", parts["heading"] is not None) if name else None

@@ -8,7 +8,7 @@ from real sessions. ``1 failed, 41 passed in 2.10s`` is a verdict, ``def rate(da
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, dropwhile, islice
 
 from clew.compaction.propose.lines import (
@@ -28,6 +28,8 @@ SEARCHED = 200_000
 COMMON_TERM, COMMON_SHARE = 8, 0.05
 """A term in more lines of a text than both of these (a number, a share) does not point to a passage in it."""
 MOST_PASSAGES = 40
+DEFINED = 2.0
+"""How many times as much a term counts in the line that defines it; chosen by hand."""
 USUAL_WORD_SHARE = 0.15
 """If more of the lines than this mention errors, the text is code or a log where that says little."""
 SURROUNDINGS = 200
@@ -69,8 +71,11 @@ SAYS_NOTHING = re.compile(
     r"|(?:\[[\w:-]+\] )?\$ .*"
 )
 """A line without a word, or one that a harness or a package manager puts around an output."""
-LISTING = re.compile(rf"(?:<path>.*\n<type>file.*\n<content>)?\s*{LINE_NUMBER}")
-"""How the text of a file with line numbers begins."""
+LISTING = re.compile(
+    rf"(?:<path>.*\n<type>file.*\n<content>)?\s*{LINE_NUMBER}"
+    r"|(?:[ \t]*+\d++\. .*\n){1,12}?[ \t]*+\d++\. ?\n"
+)
+"""How the text of a file with line numbers begins; in the form of a list, one of the first lines is blank."""
 NUMBERED_LINE = re.compile(rf"^\s*{LINE_NUMBER}")
 """The beginning of a line that quotes a file with line numbers."""
 _COURTESY = re.compile(
@@ -84,14 +89,17 @@ ID = re.compile(
 )
 """A URL, the number of an issue or a run, or an id made of letters and digits."""
 _STRUCTURE = (
-    r"[ \t]*+(?:\d++[:\t→|]?[ \t]*+)?(?:(?:export|default|public|private|protected|static|abstract|async|pub"
+    r"[ \t]*+(?:\d++[:\t→|.]?[ \t]*+)?(?:(?:export|default|public|private|protected|static|abstract|async|pub"
     r"|final|override)[ \t]++)*+"
-    r"(?:(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace)[ \t]++[\w(<]"
+    r"(?:(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace)[ \t]++"
+    r"(?!(?:of|in|is|to|for|the|that|and|or|with|from|as|are|has|may|must|can|should)\b"
+    r"|\w++(?:\([^)]*\))?[ \t]++(?:NOT|NULL|DEFAULT|PRIMARY|UNIQUE)\b)[\w(<]"
     r"|(?:const|let|var)[ \t]++\w++[ \t]*+=[ \t]*+(?:async[ \t]*+)?(?:\(|function)"
-    r"|#{1,4}[ \t]++\w|(?:describe|it|test)\().*$"
+    r"|#{1,4}[ \t]++[*_`\"\[]*+\w|(?:describe|it|test)\().*$"
 )
 STRUCTURE = re.compile(_STRUCTURE, re.MULTILINE)
-"""A line with a definition in a source file, or with a heading, also after a line number..."""
+"""A line with a definition in a source file, or with a heading, also after a line number; no sentence, and no
+column of a table in SQL..."""
 STRUCTURE_AFTER_BREAK = re.compile(rf"\n{_STRUCTURE}", re.MULTILINE)
 """...and with the line break before it: what begins with a known character is found several times as fast."""
 
@@ -134,8 +142,13 @@ def find_error_lines(text: str) -> Iterator[Span]:
         start = end + 1
 
 
-def passages_about(text: str, about: Mapping[str, float]) -> Iterator[list[Span]]:
-    """Yield passages around the lines that name terms, best first: rare terms count more than common ones."""
+def lines_about(
+    text: str, about: Mapping[str, float], definitions: Collection[Span] = ()
+) -> tuple[list[Span], set[Span]]:
+    """Return the lines that name terms, best first, and those of them that were asked for.
+
+    Rare terms count more than common ones, and a term in a definition twice as much as where it is used.
+    """
     common = max(COMMON_TERM, int(text.count("\n") * COMMON_SHARE))
     weights: dict[Span, float] = {}
     asked: set[Span] = set()
@@ -147,8 +160,16 @@ def passages_about(text: str, about: Mapping[str, float]) -> Iterator[list[Span]
             asked.update(lines if weight > 1 else ())
             for line in lines:
                 weights[line] = weights.get(line, 0.0) + weight / len(lines)
-    best = sorted(weights, key=lambda line: (-weights[line], line))
-    for line in best[:MOST_PASSAGES]:
+    for line in definitions:
+        if line in weights:
+            weights[line] *= DEFINED
+    return sorted(weights, key=lambda line: (-weights[line], line))[:MOST_PASSAGES], asked
+
+
+def passages_about(text: str, about: Mapping[str, float]) -> Iterator[list[Span]]:
+    """Yield passages around the lines that name terms, best first."""
+    best, asked = lines_about(text, about)
+    for line in best:
         passage = [line]
         for _ in range(AROUND):
             if (start := passage[0][0]) > 0:

@@ -11,17 +11,19 @@ from clew.message.text import omission_note
 
 LONGEST_LINE = 400
 """Characters shown of a line, half of them from its end; also how far into it an error word counts."""
-GAP = 48
-"""Characters that a cut inside a line leaves out at least: its note takes half of them, and a path or a name
-that is cut for less is lost for nothing."""
+WORTH_A_GAP, WORTH_A_PROSE_GAP = 120, 300
+"""Characters that are left out at least, and of prose: a note takes a quarter of the first, and a sentence
+without its middle says nothing. Chosen by hand."""
+LEAST_GAP = 48
+"""The same in the smallest form of a text: its note takes half of them."""
 
 Span: TypeAlias = tuple[int, int]
 """Character offsets in a text: first, and one past the last."""
 
 
-def gap_note(count: int) -> str:
-    """Return the note that stands for so many lines."""
-    return f"[… {count:,} {'line' if count == 1 else 'lines'}]"
+def gap_note(count: int, names: str = "") -> str:
+    """Return the note that stands for so many lines, with the names that they define."""
+    return f"[… {count:,} {'line' if count == 1 else 'lines'}{': ' if names else ''}{names}]"
 
 
 def lines_of(text: str, start: int = 0) -> Iterator[Span]:
@@ -48,8 +50,9 @@ def line_end(text: str, start: int) -> int:
 
 
 def line_size(line: Span, longest: int) -> int:
-    """Return the characters that a line takes if only so many of it are shown."""
-    return min(line[1] - line[0], longest) + 1
+    """Return the characters that a line takes if only about so many of it are shown."""
+    size = line[1] - line[0]
+    return (size if size <= longest + WORTH_A_GAP else longest) + 1
 
 
 def fill(lines: Iterator[Span], room: int, longest: int) -> list[Span]:
@@ -94,20 +97,59 @@ def by_line(text: str, protected: Sequence[Span]) -> dict[Span, list[Span]]:
 # Within a line ---------------------------------------------------------------------------------------
 
 
-def cut_line(line: str, longest: int, protected: Sequence[Span] = ()) -> str:
-    """Return the beginning and end of a line, and what must be shown of it."""
-    if len(line) <= longest + GAP:
-        return line
+def is_worth_a_gap(text: str, start: int, end: int, least: int = WORTH_A_GAP) -> bool:
+    """Whether leaving out what is between two offsets saves enough for the note that stands for it."""
+    size = end - start
+    if size <= least or size > WORTH_A_PROSE_GAP:
+        return size > least
+    return least < WORTH_A_GAP or not _is_prose(text[start:end])
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a text has long lines, most of them words with spaces between them."""
+    if text.strip().count("\n") * PROSE_LINE > len(text):
+        return False
+    return len(_WORDS.findall(text)) * CHARACTERS_PER_WORD >= len(text)
+
+
+_WORDS = re.compile(r"(?<![^\s(\"'“‘])[^\W\d_]+(?=[,.;:!?)\"'”’]?(?:\s|$))")
+"""Words that stand alone, as they do in prose: in code most are next to a sign."""
+CHARACTERS_PER_WORD = 9
+"""Characters up to which a text has a word in prose, spaces and names included; chosen by hand."""
+
+
+def cut_line(line: str, longest: int, protected: Sequence[Span] = (), least: int = WORTH_A_GAP) -> str:
+    """Return the beginning and end of a line, of prose in sentences, and what must be shown of it."""
     half = longest // 2
+    if len(line) <= longest or not is_worth_a_gap(line, half, len(line) - half, least):
+        return line
     place = _PLACE.match(line)
     head = max(half, min(place.end(), longest)) if place else half
-    pieces = list(_merged([(0, head), *protected, (before_negation(line, len(line) - half), len(line))]))
+    tail = before_negation(line, _word_start(line, len(line) - half))
+    pieces = list(_merged([(0, _word_end(line, head)), *protected, (tail, len(line))]))
     shown = line[slice(*pieces[0])]
     for before, after in pairwise(pieces):
         shown += f"{omission_note(after[0] - before[1])}{line[slice(*after)]}"
     return shown
 
 
+def _word_end(line: str, at: int) -> int:
+    """Return where the last sentence before an offset ends, or else the last word; there, if none does."""
+    ends = [found.end() for found in _SENTENCE_END.finditer(line, at // 2, at)]
+    return ends[-1] if ends else max(line.rfind(" ", at - LONGEST_WORD, at), 0) or at
+
+
+def _word_start(line: str, at: int) -> int:
+    """Return where the first word behind an offset begins; there, if none does."""
+    found = line.find(" ", at - 1, at + LONGEST_WORD)
+    return at if found < 0 else found + 1
+
+
+PROSE_LINE = 40
+"""Characters of a line of prose at least; chosen by hand."""
+LONGEST_WORD = 20
+"""Characters within which the end of a word is looked for; a longer one is cut."""
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]")
 _PLACE = re.compile(r"\s*[\w./\\@()\[\]+ -]{3,200}:\d+(?::|-)")
 """Path and line number at the beginning of a hit: without them, what it says cannot be found again."""
 _NEGATION = re.compile(

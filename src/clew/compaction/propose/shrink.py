@@ -19,7 +19,7 @@ from dataclasses import replace
 from clew.compaction.plan import Rung, Shrink
 from clew.compaction.propose.edits import counterpart
 from clew.compaction.propose.excerpt import LINE_SHARE, TWO_ENDS, both_ends
-from clew.compaction.propose.lines import LONGEST_LINE, gap_note
+from clew.compaction.propose.lines import LEAST_GAP, LONGEST_LINE, WORTH_A_GAP, gap_note
 from clew.compaction.propose.shrink_context import ShrinkContext, TextKind
 from clew.ledger.tool_actions import changed_file
 from clew.message import (
@@ -67,7 +67,7 @@ _REMARK_SIGNS = ("in your context", "no need to ", "efer to that earlier ")
 """Substrings of which every such remark has one, checked first."""
 _REMARK_WITHIN = 400
 """Characters at the end of a result in which a remark is looked for."""
-_GAP = re.compile(r"\[… ([\d,]+ (?:lines?|characters?))\]")
+_GAP = re.compile(r"\[… ([\d,]+ (?:lines?|characters?))(?=\]|: | in )")
 
 
 def shorten(
@@ -204,7 +204,7 @@ def excerpted(context: ShrinkContext, place: Place, most_tokens: int) -> str:
         shown = both_ends(text, characters)
     if shown is None or any(text[slice(*span)] not in shown for span in spans):
         shown = context.excerpt_source(text, _text_kind(context, place)).fullest(
-            characters, spans, _line(characters)
+            characters, spans, _line(characters), LEAST_GAP if most_tokens < NAME_TOKENS else WORTH_A_GAP
         )
     return _naming(shown, name)
 
@@ -222,7 +222,7 @@ def _naming(shown: str, name: str) -> str:
     found = _GAP.search(shown)
     if found is None:
         return shown
-    return f"{shown[: found.start()]}[… {found[1]}, kept as {name}]{shown[found.end() :]}"
+    return f"{shown[: found.end()]}, kept as {name}{shown[found.end() :]}"
 
 
 def _line(characters: int) -> int:
@@ -336,7 +336,7 @@ def with_true_pointers(shrinks: Sequence[Shrink], view: Sequence[Item]) -> list[
 def _pointing(shrink: Shrink, name: str, whole: Message, smaller: Message) -> Message:
     """Return a message whose pointers to the message ``name`` are true of what is shown of that."""
     changed = [part.text for part in smaller.results if part not in whole.parts]
-    if not any(f"kept as {name}]" in text for text in changed):  # such as repeated lines, counted
+    if not any(f"kept as {name}{end}" in text for text in changed for end in "]:"):  # repeated lines, counted
         return shrink.message
     note = f"[same output as {name}, shown in part there]"  # not longer than the pointer
     if changed[0].startswith(_OUTDATED):

@@ -131,7 +131,13 @@ class ShrinkContext:
         found = self.excerpt_sources.get((text, kind))
         if found is None:
             about = self.about if kind is TextKind.TOOL else self.names
-            fill, is_guide = kind is TextKind.ARGUMENT, kind is TextKind.GUIDE
-            found = ExcerptSource(text, about, fill=fill, is_guide=is_guide)
+            found = ExcerptSource(
+                text,
+                about,
+                fill=kind is TextKind.ARGUMENT,
+                is_guide=kind is TextKind.GUIDE,
+                is_prose=kind is TextKind.PROSE,
+                is_outlined=True,
+            )
             self.excerpt_sources[text, kind] = found
         return found

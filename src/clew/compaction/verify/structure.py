@@ -228,8 +228,14 @@ def _part_frame(part: Part) -> tuple[object, ...]:
 
 
 _NOTE = re.compile(r"\[.{0,200}\]")
-_OUTLINE = re.compile(r"\[[\d,]+ lines?, kept as [\w-]+: (?P<names>.+?)(?: and [\d,]+ more)?\]")
+_OUTLINE = re.compile(
+    r"\[(?:… )?[\d,]+ lines?(?:, kept as [\w-]+)?: "
+    r"(?P<names>(?!.*, kept as [\w-]+\]).+?)(?: and [\d,]+ more)?\]"
+)
 """A note that lists the names that a text defines or its headings, each perhaps behind its line number."""
+
+_COUNTED = re.compile(r"[\d,]+ hunks?|\+[\d,]+ −[\d,]+")
+"""How much of a diff a note leaves out."""
 
 
 def _added_line(old: str, new: str) -> str:
@@ -262,7 +268,10 @@ def _added_line(old: str, new: str) -> str:
 
 def _named(names: str, text: str) -> Iterator[bool]:
     """Yield whether each name of an outline is in a text."""
-    return (re.sub(r"^\d+ ", "", name) in text for name in names.split(", "))
+    return (
+        _COUNTED.fullmatch(name) is not None or re.sub(r"^\d+ ", "", name) in text
+        for name in names.split(", ")
+    )
 
 
 def _line_start(piece: str, text: str, start: int = 0) -> int:

@@ -1,0 +1,89 @@
+"""Excerpts of source files and documents: whole blocks about the current work, and the names of the rest.
+
+``Source(text, about, structure)`` takes a file as a tool showed it, or the report of another agent, and its
+lines with definitions or headings; ``choose`` returns the lines to show, and ``not_shown`` what notes on gaps
+name. Which blocks of a text are whole is in ``blocks.py``, and which are shown in ``block_choice.py``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain, takewhile
+
+from clew.compaction.propose.block_choice import BlockChoice, whole_blocks
+from clew.compaction.propose.blocks import Blocks
+from clew.compaction.propose.file_outline import Definition, definitions
+from clew.compaction.propose.line_kinds import LISTING, SEARCHED, lines_about
+from clew.compaction.propose.lines import Span
+from clew.message.text import once
+
+NESTED = 0.3
+"""Share of the lines of a listing that are inside others if it is code; chosen by hand."""
+EXAMPLES_SHARE = 0.7
+"""Share of the excerpt of a report for the code that it quotes: types and signatures are what was asked for.
+Chosen by hand."""
+
+
+class Source:
+    """A source file or a document, with its blocks, and the terms of the current work with their weights."""
+
+    def __init__(self, text: str, about: Mapping[str, float], structure: Sequence[Span]) -> None:
+        self.text = text
+        self._about = about
+        self._structure = structure
+
+    def choose(self, room: int, longest: int, edges: Collection[Span], for_names: int) -> list[Span]:
+        """Return the lines to show: whole blocks at both ends, and those about the current work.
+
+        At most ``for_names`` characters of the room are left for the names of what is not shown.
+        """
+        blocks = self.blocks
+        starts = [start for start, _ in blocks.lines]
+        names = sum(len(one.name) + 2 for one in self.definitions) if for_names else 0
+        shown = whole_blocks(
+            blocks, {bisect_left(starts, line[0]) for line in edges if line[0] <= starts[-1]}
+        )
+        choice = BlockChoice(blocks, room - min(names, for_names), longest, shown)
+        best, _ = lines_about(self.text[:SEARCHED], self._about, self._structure)
+        examples = takewhile(lambda _: choice.left > room * (1 - EXAMPLES_SHARE), self._examples)
+        choice.show(bisect_left(starts, start) for start, _ in chain(examples, best))
+        return [blocks.lines[line] for line in sorted(choice.shown)]
+
+    @property
+    def _examples(self) -> Iterator[Span]:
+        """Yield the definitions in a report: types and signatures that it is about."""
+        blocks = self.blocks
+        if blocks.is_document and not LISTING.match(self.text):
+            numbers = zip(blocks.all, blocks.defines, strict=True)
+            headings = {blocks.lines[block.head] for block, is_section in numbers if is_section}
+            yield from (line for line in self._structure if line not in headings)
+
+    @once
+    def blocks(self) -> Blocks:
+        """The blocks of the text; of a giant, those at its beginning."""
+        text = self.text
+        if len(text) > SEARCHED:
+            text = text[: text.rfind("\n", 0, SEARCHED) + 1] or text[:SEARCHED]
+        return Blocks(text, self._structure)
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether many lines are inside others; of a table or a log, each is a block of its own."""
+        blocks = self.blocks.all
+        return sum(block.parent >= 0 for block in blocks) > NESTED * len(blocks)
+
+    @once
+    def definitions(self) -> list[Definition]:
+        """The names that the file defines, or the headings of a document."""
+        return definitions(self.text, self._structure)
+
+    def not_shown(self, lines: Collection[Span], room: int) -> list[Definition]:
+        """Return the definitions that these lines do not show, as many as fit, at the left margin first."""
+        starts = {start for start, _ in lines}
+        found = []
+        for one in sorted(one for one in self.definitions if one.start not in starts):
+            room -= len(one.name) + 2
+            if room >= 0:
+                found.append(one)
+        return sorted(found, key=lambda one: one.start)
