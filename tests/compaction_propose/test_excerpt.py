@@ -427,3 +427,55 @@ def test_of_the_output_of_go_test_a_package_with_a_result_is_shown():
     text = "".join(f"?   \tpkg/part{n}\t[no test files]\n" for n in range(20)) + "ok  \tpkg/core\t0.412s\n"
     assert "ok  \tpkg/core\t0.412s" in excerpt(text, 60)
     assert "no test files" not in excerpt(text, 60)
+
+
+# As later messages use it -----------------------------------------------------------------------------
+
+
+def _shown_of_first(*steps: tuple[str, dict[str, str], str], tokens: int) -> str:
+    view = history(*steps)
+    (shrink,) = shorten(ShrinkContext(view, COUNTER), [2], tokens)
+    (result,) = shrink.message.results
+    return result.text
+
+
+def test_of_many_packages_whose_tests_passed_the_counts_are_shown():
+    passed = [f"ok  \tgithub.com/acme/shop/rates{n}\t0.{n}s" for n in range(20)]
+    output = "\n".join(["?   \tgithub.com/acme/shop/cmd\t[no test files]", *passed])
+    shown = _shown_of_first(("Bash", {"command": "go test ./..."}, output), tokens=24)
+    assert shown == "[21 lines, kept as m3: 20 ok, 1 no test files]"
+    failed = f"{output}\nFAIL\tgithub.com/acme/shop/carts\t0.1s"
+    assert "FAIL\tgithub.com/acme/shop/carts" in _shown_of_first(
+        ("Bash", {"command": "go test ./..."}, failed), tokens=24
+    )
+
+
+def test_of_a_search_the_hits_in_files_that_are_opened_next_are_shown():
+    hits = "\n".join(f"src/module_{n}/rates_{n}.py:{n}:    raise RateError({n})" for n in range(60))
+    search, read = (
+        ("Grep", {"pattern": "RateError"}, hits),
+        ("Read", {"file_path": "src/module_41/rates_41.py"}, "x"),
+    )
+    assert "src/module_41/rates_41.py:41:" in _shown_of_first(search, read, tokens=24)
+    assert "src/module_41/" not in _shown_of_first(search, tokens=24)
+
+
+def test_line_numbers_leave_an_outline_if_the_file_is_changed_later():
+    code = "\n".join(
+        f"{3 * n + 1:>5}→def step_{n}():\n{3 * n + 2:>5}→    return {n} * {n}\n{3 * n + 3:>5}→"
+        for n in range(90)
+    )
+    read = ("Read", {"file_path": "/shop/rates.py"}, code)
+    edit = (
+        "Edit",
+        {"file_path": "/shop/rates.py", "old_string": "return 1 * 1", "new_string": "return 1"},
+        "ok",
+    )
+    other = (
+        "Edit",
+        {"file_path": "/shop/carts.py", "old_string": "return 1 * 1", "new_string": "return 1"},
+        "ok",
+    )
+    assert "m3: 1 step_0, 4 step_1, " in _shown_of_first(read, other, tokens=24)
+    assert "m3: step_0, step_1, " in _shown_of_first(read, edit, tokens=24)
+    assert "lines, kept as m3: step_" in _shown_of_first(read, edit, tokens=300)

@@ -178,4 +178,4 @@ def whole_blocks(blocks: Blocks, lines: set[int]) -> set[int]:
             is_section = blocks.is_document and blocks.defines[number]
             if not is_section and not lines.issuperset(block):
                 cut.update(block)
-    return lines - cut
+    return {line for line in lines - cut if not blocks.is_blank[line]}

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from clew.compaction.propose.lines import Span, lines_of
 
-MOST_SIGNATURE = 12
+MOST_SIGNATURE = 16
 """Lines of a signature that are shown with a part of its body: a longer one is mostly a table."""
 _NUMBER = r"(?:[ \t]*\d+(?:→|\t|: ?|\||-|\. ))?"
 _LINE = re.compile(
@@ -40,6 +40,8 @@ Marks of a merge conflict and directives of a preprocessor are at the margin whe
 lines, they do not count."""
 _OPEN_END = (",", "(", "|", "[", "=", "&", "+", "->", "=>", "\\")
 """How a line of a signature ends that goes on in the next."""
+_BODY = ("=> {", ") {", "do", "then")
+"""How a line ends behind which a body begins, perhaps inside the arguments of a call."""
 _HEADING = re.compile(rf"{_NUMBER}(?P<level>#{{1,6}})[ \t]\S")
 _HEADING_DEPTH, _IN_FENCE = -10, 1_000
 """Depths of headings, less than any indentation, and of lines in a code example, more than any."""
@@ -139,16 +141,16 @@ class Blocks:
         """Return the first lines of a block, with the comment above: its name, arguments and result."""
         block = self.all[number]
         end = block.head + 1
-        while end < min(block.end, block.head + MOST_SIGNATURE) and self._goes_on(end, number):
+        while end < min(block.end, block.head + MOST_SIGNATURE) and self._goes_on(block.head, end):
             end += 1
         return range(block.start, end)
 
-    def _goes_on(self, line: int, number: int) -> bool:
-        """Whether a signature goes on in a line: what is before it is open, or it closes the arguments."""
-        if self.text[slice(*self.lines[line - 1])].rstrip().endswith(_OPEN_END):
+    def _goes_on(self, head: int, end: int) -> bool:
+        """Whether a signature goes on behind its lines so far: its arguments are not closed."""
+        text = self.text[self.lines[head][0] : self.lines[end - 1][1]].rstrip()
+        if text.endswith(_OPEN_END):
             return True
-        closes_arguments = self.of_line[line] == number != self.of_line[line - 1]
-        return closes_arguments and line < self.all[number].end - 1
+        return text.count("(") > text.count(")") and not text.endswith(_BODY)
 
 
 def _is_heading(text: str, start: int, end: int) -> bool:

@@ -31,8 +31,11 @@ from clew.compaction.propose.line_kinds import (
     find_error_lines,
     informative_lines,
     is_verdict,
+    lines_about,
+    lists_hits,
     passages_about,
     says_nothing,
+    status_counts,
 )
 from clew.compaction.propose.lines import (
     LEAST_GAP,
@@ -213,15 +216,22 @@ class ExcerptSource:
         """Yield the most telling lines, best first; each kind is searched for only if it is asked for."""
         yield from self._causes[:1] if self.has_failed else ()
         yield from self._verdicts
+        if self.lists_hits:
+            yield from lines_about(self.text[:SEARCHED], self._about)[0][:2]
         yield from () if self._is_code else islice(self._error_lines(), 1)
         yield from self._identifying
         yield from self._structure[:1]
         yield from islice(informative_lines(self.text, lines_of(self.text)), 1)
 
     def outline(self, most_characters: int) -> str:
-        """Return the names that a file defines with line numbers, as ``outline_of``; "" for other texts."""
-        if self.has_failed or self._verdicts or not self._is_code or self._is_guide:
+        """Return the names that a file defines, as ``outline_of``, or how many lines have which status.
+
+        Other texts have no outline: then it is "".
+        """
+        if self.has_failed or self._verdicts or self._is_guide:
             return ""
+        if not self._is_code:
+            return status_counts(self.text)
         return outline_of(self._source.definitions, most_characters)
 
     def _of_source(self, room: int, longest: int) -> set[Span]:
@@ -363,6 +373,11 @@ class ExcerptSource:
     def verdict(self) -> str:
         """The last line with the result of a run; "" if there is none."""
         return self.text[slice(*self._verdicts[0])].strip() if self._verdicts else ""
+
+    @once
+    def lists_hits(self) -> bool:
+        """Whether this lists what a search found."""
+        return lists_hits(self.text)
 
     @once
     def has_failed(self) -> bool:

@@ -8,6 +8,7 @@ from real sessions. ``1 failed, 41 passed in 2.10s`` is a verdict, ``def rate(da
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain, dropwhile, islice
 
@@ -32,6 +33,18 @@ DEFINED = 2.0
 """How many times as much a term counts in the line that defines it; chosen by hand."""
 USUAL_WORD_SHARE = 0.15
 """If more of the lines than this mention errors, the text is code or a log where that says little."""
+FEWEST_HITS, HITS_WITHIN = 4, 4_000
+"""Lines of a kind from which a text is a list of them, and the characters that are looked at; chosen by
+hand."""
+_HIT = re.compile(
+    r"^(?:(?:[\w@.~-]*/|[A-Za-z]:\\)\S+?(?::|-\d+-|$)|[ \t]*Line \d+:|[\w-]+\.\w+:\d+:)",
+    re.MULTILINE,
+)
+_STATUS = re.compile(
+    r"^[ \t]*(?:(ok|pass(?:ed)?|skip(?:ped)?|[✓✔√])(?=[ \t:])|\?[ \t]+\S+[ \t]+\[(no test files)\])",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""The status of a test, a package or a check at the beginning of a line."""
 SURROUNDINGS = 200
 """Characters around an output that are left out without a note if they say nothing; chosen by hand."""
 _BLOCK = 16_384
@@ -102,6 +115,20 @@ STRUCTURE = re.compile(_STRUCTURE, re.MULTILINE)
 column of a table in SQL..."""
 STRUCTURE_AFTER_BREAK = re.compile(rf"\n{_STRUCTURE}", re.MULTILINE)
 """...and with the line break before it: what begins with a known character is found several times as fast."""
+
+
+def lists_hits(text: str) -> bool:
+    """Whether a text lists what a search found: lines with a path, or line numbers under paths."""
+    hits = len(_HIT.findall(text, 0, HITS_WITHIN))
+    return hits >= FEWEST_HITS and 2 * hits > text.count("\n", 0, HITS_WITHIN)
+
+
+def status_counts(text: str) -> str:
+    """Return how many lines of a list begin with which status, if most do and none failed: "24 ok"."""
+    counts = Counter((found[1] or found[2]).strip() for found in _STATUS.finditer(text))
+    if sum(counts.values()) < FEWEST_HITS or 2 * sum(counts.values()) <= text.count("\n"):
+        return ""
+    return ", ".join(f"{count:,} {status}" for status, count in counts.most_common())
 
 
 def informative_lines(text: str, lines: Iterator[Span]) -> Iterator[Span]:

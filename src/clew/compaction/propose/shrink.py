@@ -18,7 +18,8 @@ from dataclasses import replace
 
 from clew.compaction.plan import Rung, Shrink
 from clew.compaction.propose.edits import counterpart
-from clew.compaction.propose.excerpt import LINE_SHARE, TWO_ENDS, both_ends
+from clew.compaction.propose.excerpt import LINE_SHARE, TWO_ENDS, ExcerptSource, both_ends
+from clew.compaction.propose.line_kinds import LISTING
 from clew.compaction.propose.lines import LEAST_GAP, LONGEST_LINE, WORTH_A_GAP, gap_note
 from clew.compaction.propose.shrink_context import ShrinkContext, TextKind
 from clew.ledger.tool_actions import changed_file
@@ -67,6 +68,9 @@ _REMARK_SIGNS = ("in your context", "no need to ", "efer to that earlier ")
 """Substrings of which every such remark has one, checked first."""
 _REMARK_WITHIN = 400
 """Characters at the end of a result in which a remark is looked for."""
+_OUTLINED = re.compile(r"^\[(?:… )?[\d,]+ lines?(?:, kept as [\w-]+)?: .*\]$", re.MULTILINE)
+_LINE_NUMBER = re.compile(r"([:,] )\d+ (?=\S)")
+"""A note that names what it leaves out, and a line number in it."""
 _GAP = re.compile(r"\[… ([\d,]+ (?:lines?|characters?))(?=\]|: | in )")
 
 
@@ -192,21 +196,30 @@ def excerpted(context: ShrinkContext, place: Place, most_tokens: int) -> str:
         return json.dumps(shorter, ensure_ascii=False)
     characters = max(LEAST_CHARACTERS, characters)
     text, spans = context.folded(text, spans)
+    kind = _text_kind(context, place)
+    source = context.result_source(text, kind, place)
     is_short = isinstance(part, ToolResult) and characters < TWO_ENDS < len(text) and not spans
-    if is_short and (path := changed_file(text)):
-        shorter = path if len(path) <= LONGEST_PATH else f"…{path[path.find('/', -LONGEST_PATH) :]}"
-        return f"[{len(text.splitlines()):,} lines about {shorter}, kept as {name}]"
-    if is_short and (outline := context.excerpt_source(text, _text_kind(context, place)).outline(characters)):
-        return f"[{len(text.splitlines()):,} lines, kept as {name}: {outline}]"
-    shown = None
+    note = _note_instead(text, source, name, characters) if is_short else ""
+    shown: str | None = note or None
     is_user = isinstance(part, Text) and context.view[place.message].message.role is Role.USER
     if is_user and place not in context.guides:
         shown = both_ends(text, characters)
     if shown is None or any(text[slice(*span)] not in shown for span in spans):
-        shown = context.excerpt_source(text, _text_kind(context, place)).fullest(
-            characters, spans, _line(characters), LEAST_GAP if most_tokens < NAME_TOKENS else WORTH_A_GAP
-        )
-    return _naming(shown, name)
+        least_gap = LEAST_GAP if most_tokens < NAME_TOKENS else WORTH_A_GAP
+        shown = source.fullest(characters, spans, _line(characters), least_gap)
+    if LISTING.match(text) and _OUTLINED.search(shown) and context.changed_later(place):
+        shown = _OUTLINED.sub(lambda found: _LINE_NUMBER.sub(r"\1", found[0]), shown)
+    return shown if note else _naming(shown, name)
+
+
+def _note_instead(text: str, source: ExcerptSource, name: str, characters: int) -> str:
+    """Return what a result is about, if that says more than one or two of its lines; "" if not."""
+    lines = f"{len(text.splitlines()):,} lines"
+    if path := changed_file(text):
+        shorter = path if len(path) <= LONGEST_PATH else f"…{path[path.find('/', -LONGEST_PATH) :]}"
+        return f"[{lines} about {shorter}, kept as {name}]"
+    outline = source.outline(characters)
+    return f"[{lines}, kept as {name}: {outline}]" if outline else ""
 
 
 def _text_kind(context: ShrinkContext, place: Place) -> TextKind:

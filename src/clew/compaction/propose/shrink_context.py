@@ -10,6 +10,7 @@ some places in it must stay readable (``protected``), such as the words of a rul
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -18,6 +19,7 @@ from typing import TypeAlias
 from clew.compaction.propose.excerpt import ExcerptSource
 from clew.compaction.propose.fold import folded
 from clew.compaction.propose.lines import Span
+from clew.ledger.tool_actions import CHANGING, action_of
 from clew.message import (
     Cite,
     Item,
@@ -25,6 +27,7 @@ from clew.message import (
     Part,
     Place,
     Thinking,
+    ToolResult,
     words,
 )
 from clew.tokens import TokenCounter
@@ -45,6 +48,16 @@ class TextKind(Enum):
 
 ExcerptSources: TypeAlias = dict[tuple[str, TextKind], ExcerptSource]
 Folds: TypeAlias = dict[tuple[str, tuple[Span, ...]], tuple[str, list[Span]]]
+
+
+CALLS_BEFORE, CALLS_AFTER = 8, 8
+"""Messages before a result in which its call is looked for, and after it in which calls use what it found.
+Chosen by hand."""
+OPENED = 3.0
+"""Weight of a file that a search found and a later call opened, as of what the request names."""
+LONGEST_SUBJECT = 1_000
+"""Characters of a command that are read for names of files."""
+_FILE_NAME = re.compile(r"[\w.-]+\.[A-Za-z]\w{0,9}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +84,8 @@ class ShrinkContext:
     """Texts without colours and repeated lines, by what must stay readable in them."""
     unpruned: Sequence[Item] | None = None
     """The view before pruning; without it, nothing has been pruned."""
+    changes: list[tuple[int, str]] = field(default_factory=list, repr=False)
+    """The calls that write into files, once they are looked up."""
 
     def may_free(self, place: Place, tokens: int) -> bool:
         """Return False if the message of a part is too small for a smaller form that frees so much."""
@@ -119,12 +134,50 @@ class ShrinkContext:
         if start >= 0:
             self.protected.setdefault(name, []).append(Cite(name, number, start, start + len(quote)))
 
+    def changed_later(self, place: Place) -> bool:
+        """Whether a later call writes into the file that a result shows, so that its line numbers changed."""
+        answered = self.shown_part(place)
+        before = self.view[max(0, place.message - CALLS_BEFORE) : place.message]
+        calls = (call for item in before for call in item.message.calls)
+        if not isinstance(answered, ToolResult):
+            return False
+        path = next((action_of(call).subject for call in calls if call.call_id == answered.call_id), "")
+        name = path.strip().split("\n")[0].replace("\\", "/").rpartition("/")[2]
+        return bool(name) and any(at > place.message and name in subject for at, subject in self._changes)
+
+    @property
+    def _changes(self) -> Sequence[tuple[int, str]]:
+        """The calls that write into files: the index of the message, and the path or patch."""
+        if not self.changes:
+            self.changes.extend(
+                (at, action.subject)
+                for at, item in enumerate(self.view)
+                for action in map(action_of, item.message.calls)
+                if action.kind in CHANGING
+            )
+            self.changes.append((-1, ""))  # so that it is looked up once
+        return self.changes
+
+    def opened_later(self, place: Place) -> dict[str, float]:
+        """Return the names of files that the calls soon after a result are about, with a weight."""
+        later = self.view[place.message + 1 : place.message + 1 + CALLS_AFTER]
+        subjects = (action_of(call).subject for item in later for call in item.message.calls)
+        names = {name for subject in subjects for name in _FILE_NAME.findall(subject[:LONGEST_SUBJECT])}
+        return dict.fromkeys(sorted(names), OPENED)
+
     def folded(self, text: str, protected: Sequence[Span]) -> tuple[str, list[Span]]:
         """Return a text without colours and repeated lines, and where the protected spans are in it."""
         key = text, tuple(protected)
         if key not in self.folds:
             self.folds[key] = folded(text, protected)
         return self.folds[key]
+
+    def result_source(self, text: str, kind: TextKind, place: Place) -> ExcerptSource:
+        """Return a text to excerpt as it is used later: of a search, the hits in files that were opened."""
+        found = self.excerpt_source(text, kind)
+        if kind is TextKind.TOOL and found.lists_hits and (opened := self.opened_later(place)):
+            return ExcerptSource(text, {**self.about, **opened}, is_outlined=True)
+        return found
 
     def excerpt_source(self, text: str, kind: TextKind = TextKind.TOOL) -> ExcerptSource:
         """Return a text to excerpt; of the agent's arguments, as much as there is room for."""
