@@ -44,11 +44,11 @@ class BlockChoice:
 
     def show(self, wanted: Iterable[int]) -> None:
         """Show the blocks of wanted lines, then those next to them; in a document, only of their sections."""
-        begun = len(self.shown)
+        before = set(self.shown)
         for line in wanted:
             if line not in self.shown and self._pieces > 0:
                 self._show_around(line)
-        self._show_more(only_begun=self._blocks.is_document and len(self.shown) > begun)
+        self._show_more(self.shown - before)
 
     def _show_around(self, line: int) -> None:
         """Show the definition of a line, or its signature and the largest part with the line that fits."""
@@ -114,9 +114,10 @@ class BlockChoice:
     def _size(self, line: int) -> int:
         return line_size(self._blocks.lines[line], self._longest)
 
-    def _show_more(self, *, only_begun: bool) -> None:
-        """Show whole blocks as long as there is room, those nearest to what is shown first."""
-        blocks, distances = self._blocks, self._distances()
+    def _show_more(self, near: set[int]) -> None:
+        """Show whole blocks as long as there is room: those nearest to some lines, or to the beginning."""
+        blocks, distances = self._blocks, self._distances(near)
+        only_begun = blocks.is_document and len(near) > 0
         queue = [(distances[blocks.all[number].head], number) for number in self._inside[-1]]
         heapify(queue)
         while queue and self.left > GAP_SIZE:
@@ -130,8 +131,9 @@ class BlockChoice:
                 if touches:  # it is no piece of its own
                     self._pieces, self.left = pieces, self.left + GAP_SIZE
                 continue
-            if not self.shown and self._is_unit(number):
-                is_begun = self._add(blocks.signature(number))
+            if not near and self._is_unit(number):
+                near.update(blocks.signature(number))
+                is_begun = self._add(near)
             for child in self._inside[number] if is_begun else filter(self._is_unit, self._inside[number]):
                 heappush(queue, (distances[blocks.all[child].head], child))
 
@@ -145,19 +147,19 @@ class BlockChoice:
             after += 1
         return before in self.shown or after in self.shown
 
-    def _distances(self) -> list[int]:
-        """Return how far each line is from what is shown, or else from the first definition."""
+    def _distances(self, near: set[int]) -> list[int]:
+        """Return how far each line is from some lines, or if there are none, from the first definition."""
         count = len(self._blocks.lines)
         defined = (number for number in range(len(self._blocks.all)) if self._is_unit(number))
         first = next((self._blocks.all[number].head for number in defined), 0)
-        if not self.shown:  # what is before it, such as imports, comes last
+        if not near:  # what is before it, such as imports, comes last
             return [line - first if line >= first else count + first - line for line in range(count)]
         found = [count] * count
         for lines in (range(count), reversed(range(count))):
-            near = count
+            away = count
             for line in lines:
-                near = 0 if line in self.shown else near + 1
-                found[line] = min(found[line], near)
+                away = 0 if line in near else away + 1
+                found[line] = min(found[line], away)
         return found
 
     @once

@@ -85,6 +85,9 @@ EXIT_CODE_WITHIN = 60
 """Characters at the beginning of a text in which harnesses state the exit code."""
 ERRORS_SHARE = 0.6
 """Share of an excerpt's room for what went wrong in a run that failed; chosen by hand."""
+FIRST_ERRORS, LEAST_ERROR = 3, 20
+"""Lines about errors of which one is shown if there is room for no more: the first that says more than
+"Error:", of at least so many characters."""
 VERDICT_WITHIN, MOST_VERDICTS = 3_000, 1
 """Characters at the end of a text that are searched for such lines, and how many are shown."""
 
@@ -218,7 +221,8 @@ class ExcerptSource:
         yield from self._verdicts
         if self.lists_hits:
             yield from lines_about(self.text[:SEARCHED], self._about)[0][:2]
-        yield from () if self._is_code else islice(self._error_lines(), 1)
+        errors = () if self._is_code else islice(self._error_lines(), FIRST_ERRORS)
+        yield from sorted(errors, key=lambda line: line[1] - line[0] < LEAST_ERROR)[:1]
         yield from self._identifying
         yield from self._structure[:1]
         yield from islice(informative_lines(self.text, lines_of(self.text)), 1)
