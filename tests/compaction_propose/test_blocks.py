@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from clew.compaction.propose.block_choice import BlockChoice
 from clew.compaction.propose.blocks import Blocks
+from clew.compaction.propose.excerpt import ExcerptSource
 from clew.compaction.propose.lines import lines_of
 
 TYPESCRIPT = """\
@@ -113,6 +114,11 @@ def test_a_section_holds_what_is_below_its_heading_and_a_code_example_is_one_blo
     found = [DOCUMENT.split("\n")[blocks.all[number].head] for number in numbers]
     assert found == ["def rate(): ...", "```py", "## Rates", "# Plan"]
     assert [blocks.defines[number] for number in numbers] == [False, False, True, True]
+
+
+def test_a_comment_in_a_code_example_is_no_heading():
+    text = f"{DOCUMENT}\nWords.\n"
+    assert ExcerptSource(text).outline(80) == "Plan, Rates, Checks"
 
 
 def test_in_source_files_lines_that_look_like_headings_are_comments():

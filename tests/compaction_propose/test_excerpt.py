@@ -384,6 +384,8 @@ def test_a_long_file_in_a_line_or_two_is_shown_by_what_it_defines_and_where():
             "     2→\ttype Rate,",
             "     3→} from './rates';",
             *(f"{n:6}→\tconst step{n} = () => {{}};" for n in range(4, 8)),
+            "     8→\tconst rows = (await load()) as Row[];",
+            "     9\ttype (",
             "    40→export async function total(rows: Row[]) {",
             "    41→# no heading",
             "    90→class Invoice extends Base {",

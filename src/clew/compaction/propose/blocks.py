@@ -73,15 +73,17 @@ class Blocks:
         """Divide a text; ``definitions`` are its lines that define a name or are headings."""
         self.text = text
         self.lines = list(lines_of(text))
-        self.is_document = _is_document(text, definitions)
+        self.is_document = is_document(text, definitions)
         self.of_line: list[int] = []
         """The number of the innermost block with each line; of blank lines that of the line before."""
         self.is_blank: list[bool] = []
+        self._sections: set[int] = set()
         self.all = self._divided()
-        starts = {
-            start for start, end in definitions if not self.is_document or _is_heading(text, start, end)
-        }
-        self.defines = [self.lines[block.head][0] in starts for block in self.all]
+        starts = {start for start, _ in definitions}
+        self.defines = [
+            number in self._sections if self.is_document else self.lines[block.head][0] in starts
+            for number, block in enumerate(self.all)
+        ]
         """Whether each block defines a name, or in a document, is a section."""
 
     def _divided(self) -> list[Block]:
@@ -102,6 +104,8 @@ class Blocks:
                     number = len(found)
                     found.append([i, i + 1, i, opened[-1][0] if opened else -1])
                     opened.append((number, line.depth))
+                    if line.depth < 0:
+                        self._sections.add(number)
                 if not line.closes:
                     found[number][2] = i
                     (above.add if line.is_above else above.discard)(number)
@@ -153,11 +157,7 @@ class Blocks:
         return text.count("(") > text.count(")") and not text.endswith(_BODY)
 
 
-def _is_heading(text: str, start: int, end: int) -> bool:
-    return _HEADING.match(text, start, end) is not None
-
-
-def _is_document(text: str, definitions: Collection[Span]) -> bool:
+def is_document(text: str, definitions: Collection[Span]) -> bool:
     """Whether a text has sections: in source files, lines that look like headings are rare, and comments."""
     levels = [len(found["level"]) for span in definitions if (found := _HEADING.match(text, *span))]
     return any(level > 1 for level in levels) and ("```" in text or 2 * len(levels) >= len(definitions))

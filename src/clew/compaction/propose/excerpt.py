@@ -240,7 +240,7 @@ class ExcerptSource:
 
     def _of_source(self, room: int, longest: int) -> set[Span]:
         """Return whole blocks of a source file; of a document its beginning and end, too."""
-        is_document = self._source.blocks.is_document
+        is_document = self._source.is_document
         edges = self._both_ends(room, RELATED_EDGES if is_document else CODE_EDGES, longest)
         for_names = int(room * NAMES_SHARE) if self._is_outlined else 0
         lines = self._source.choose(room, longest, [*edges[0], *edges[1]], for_names)
@@ -257,7 +257,7 @@ class ExcerptSource:
             return False
         if LISTING.match(self.text):  # of a table or a log, each line is a block
             return self._source.is_nested
-        if "```" in self.text and not self._source.blocks.is_document:  # words about code
+        if "```" in self.text and not self._source.is_document:  # words about code
             return False
         return not self.has_failed and not self._verdicts
 

@@ -107,7 +107,7 @@ _STRUCTURE = (
     r"(?:(?:def|class|func|fn|function|interface|struct|enum|trait|impl|type|module|namespace)[ \t]++"
     r"(?!(?:of|in|is|to|for|the|that|and|or|with|from|as|are|has|may|must|can|should)\b"
     r"|\w++(?:\([^)]*\))?[ \t]++(?:NOT|NULL|DEFAULT|PRIMARY|UNIQUE)\b)[\w(<]"
-    r"|(?:const|let|var)[ \t]++\w++[ \t]*+=[ \t]*+(?:async[ \t]*+)?(?:\(|function)"
+    r"|(?:const|let|var)[ \t]++\w++[ \t]*+=[ \t]*+(?:async[ \t]*+)?(?:function|\((?:[^()\n]*+$|.*=>))"
     r"|#{1,4}[ \t]++[*_`\"\[]*+\w|(?:describe|it|test)\().*$"
 )
 STRUCTURE = re.compile(_STRUCTURE, re.MULTILINE)

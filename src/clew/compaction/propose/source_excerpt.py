@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, takewhile
 
 from clew.compaction.propose.block_choice import BlockChoice, whole_blocks
-from clew.compaction.propose.blocks import Blocks
+from clew.compaction.propose.blocks import Blocks, is_document
 from clew.compaction.propose.file_outline import Definition, definitions
 from clew.compaction.propose.line_kinds import LISTING, SEARCHED, lines_about
 from clew.compaction.propose.lines import Span
@@ -53,11 +53,19 @@ class Source:
     @property
     def _examples(self) -> Iterator[Span]:
         """Yield the definitions in a report: types and signatures that it is about."""
-        blocks = self.blocks
-        if blocks.is_document and not LISTING.match(self.text):
-            numbers = zip(blocks.all, blocks.defines, strict=True)
-            headings = {blocks.lines[block.head] for block, is_section in numbers if is_section}
-            yield from (line for line in self._structure if line not in headings)
+        if self.is_document and not LISTING.match(self.text):
+            yield from (line for line in self._structure if line not in self._headings)
+
+    @once
+    def is_document(self) -> bool:
+        """Whether the text has sections."""
+        return is_document(self.text, self._structure)
+
+    @once
+    def _headings(self) -> set[Span]:
+        """The lines with which the sections of a document begin; comments in code are none."""
+        numbers = zip(self.blocks.all, self.blocks.defines, strict=True)
+        return {self.blocks.lines[block.head] for block, is_section in numbers if is_section}
 
     @once
     def blocks(self) -> Blocks:
@@ -76,6 +84,8 @@ class Source:
     @once
     def definitions(self) -> list[Definition]:
         """The names that the file defines, or the headings of a document."""
+        if self.is_document:
+            return definitions(self.text, (line for line in self._structure if line in self._headings))
         return definitions(self.text, self._structure)
 
     def not_shown(self, lines: Collection[Span], room: int) -> list[Definition]:
