@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
+from itertools import accumulate
 
 from clew.compaction.propose.blocks import Blocks
 from clew.compaction.propose.lines import line_size
@@ -36,9 +37,12 @@ class BlockChoice:
 
     def __init__(self, blocks: Blocks, room: int, longest: int, shown: Iterable[int] = ()) -> None:
         """Begin with lines that are shown in any case; of a line at most ``longest`` characters are shown."""
-        self._blocks, self._longest = blocks, longest
+        self._blocks = blocks
+        self._sizes = [line_size(line, longest) for line in blocks.lines]
+        self._sums = [0, *accumulate(self._sizes)]
         self.shown = set(shown)
-        self.left = room - sum(self._size(line) for line in self.shown)
+        self._of_shown = sum(self._sizes[line] for line in self.shown)
+        self.left = room - self._of_shown
         self._pieces = 1 + max(0, room) // PER_PIECE
         self._most_for_part = int(room * PART_SHARE)
 
@@ -63,7 +67,8 @@ class BlockChoice:
         signature = blocks.signature(around[unit])
         room = min(PER_PIECE, self.left - self._cost(signature) - GAP_SIZE)
         for number in reversed(around[:unit]):
-            if self._cost(self._own(number)) <= self._most_for_part:
+            own = self._own(number)
+            if self._least_cost(own) <= self._most_for_part >= self._cost(own):
                 part = self._with_neighbours(number, room)
                 is_enough = self._cost(part) >= LEAST_PART or len(part) >= LEAST_LINES
                 if is_enough and self._add({*signature, *part}):
@@ -99,20 +104,24 @@ class BlockChoice:
 
     def _add(self, lines: Iterable[int]) -> bool:
         """Show lines if they fit."""
+        if isinstance(lines, range) and self._least_cost(lines) > self.left:
+            return False
         new = [line for line in lines if line not in self.shown]
-        cost = self._cost(new) + GAP_SIZE
-        if cost > self.left:
+        cost = self._cost(new)
+        if cost + GAP_SIZE > self.left:
             return False
         self.shown.update(new)
-        self.left -= cost
+        self._of_shown += cost
+        self.left -= cost + GAP_SIZE
         self._pieces -= 1
         return True
 
-    def _cost(self, lines: Iterable[int]) -> int:
-        return sum(self._size(line) for line in lines if line not in self.shown)
+    def _least_cost(self, lines: range) -> int:
+        """Return a bound that needs no look at each line: as if all that is shown were among them."""
+        return self._sums[lines.stop] - self._sums[lines.start] - self._of_shown
 
-    def _size(self, line: int) -> int:
-        return line_size(self._blocks.lines[line], self._longest)
+    def _cost(self, lines: Iterable[int]) -> int:
+        return sum(self._sizes[line] for line in lines if line not in self.shown)
 
     def _show_more(self, near: set[int]) -> None:
         """Show whole blocks as long as there is room: those nearest to some lines, or to the beginning."""

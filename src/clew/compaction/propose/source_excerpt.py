@@ -45,10 +45,14 @@ class Source:
             blocks, {bisect_left(starts, line[0]) for line in edges if line[0] <= starts[-1]}
         )
         choice = BlockChoice(blocks, room - min(names, for_names), longest, shown)
-        best, _ = lines_about(self.text[:SEARCHED], self._about, self._structure)
         examples = takewhile(lambda _: choice.left > room * (1 - EXAMPLES_SHARE), self._examples)
-        choice.show(bisect_left(starts, start) for start, _ in chain(examples, best))
+        choice.show(bisect_left(starts, start) for start, _ in chain(examples, self._best))
         return [blocks.lines[line] for line in sorted(choice.shown)]
+
+    @once
+    def _best(self) -> list[Span]:
+        """The lines about the current work, best first."""
+        return lines_about(self.text[:SEARCHED], self._about, self._structure)[0]
 
     @property
     def _examples(self) -> Iterator[Span]:
