@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from clew.compaction.plan.plan import apply
 from clew.compaction.propose import propose
+from clew.compaction.propose.allotment import WORTH_AN_EXCERPT, Need, allotments, part_levels
 from clew.compaction.propose.tail import (
     AGENT_TOKENS,
     DIFF_TOKENS,
@@ -18,9 +19,7 @@ from clew.compaction.propose.tail import (
     SMALL_ROOM,
     USER_TOKENS,
     WHOLE_UNREAD_SHARE,
-    WORTH_AN_EXCERPT,
     Fading,
-    allotments,
     between,
     faded_part,
     faded_sizes,
@@ -49,17 +48,33 @@ pairs = st.lists(
 rooms = st.integers(0, 20_000)
 
 
+def shared(
+    sizes: list[int], faded: list[int], room: int, unread: int, needs: dict[Place, Need] | None = None
+) -> list[int] | None:
+    """Return the tokens of each message."""
+    found = allotments(sizes, faded, room, unread, needs=needs)
+    return found.messages if found else None
+
+
 # Sharing out a room ----------------------------------------------------------------------------------
 
 
-@given(pairs, rooms, st.integers(0, 12), st.dictionaries(st.integers(0, 11), st.floats(0, 6)))
+@given(
+    pairs,
+    rooms,
+    st.integers(0, 12),
+    st.dictionaries(
+        st.builds(Place, st.integers(0, 11), st.integers(0, 2)),
+        st.builds(Need, st.integers(1, 3_000), st.floats(0, 6)),
+    ),
+)
 def test_what_the_next_edits_need_never_exceeds_the_room_either(
-    both: list[tuple[int, int]], room: int, unread: int, weights: dict[int, float]
+    both: list[tuple[int, int]], room: int, unread: int, wanted: dict[Place, Need]
 ):
     sizes, faded = [size for size, _ in both], [small for _, small in both]
-    current = {i: weight for i, weight in weights.items() if i < len(sizes)}
-    given_ = allotments(sizes, faded, room, unread, current=current)
-    usual = allotments(sizes, faded, room, unread)
+    needs = {place: need for place, need in wanted.items() if place.message < len(sizes)}
+    given_ = shared(sizes, faded, room, unread, needs)
+    usual = shared(sizes, faded, room, unread)
     assert (given_ is None) == (usual is None)
     if given_ is not None:
         assert sum(given_) <= room
@@ -68,10 +83,23 @@ def test_what_the_next_edits_need_never_exceeds_the_room_either(
 
 def test_older_results_that_the_next_edits_need_get_their_share_before_newer_ones():
     sizes, faded = [20_000] * 4, [30] * 4
-    given_ = allotments(sizes, faded, 20_120, 4, current={0: 3.0, 1: 1.0, 2: 0.0})
+    needs = {Place(i, 0): Need(19_970, weight) for i, weight in enumerate((3.0, 1.0, 0.0))}
+    given_ = shared(sizes, faded, 20_120, 4, needs)
     assert given_ is not None
     assert given_[0] >= 30 + 12_000 > given_[1] >= 30 + 4_000  # of four fifths of 20,000
     assert given_[2] < given_[1]
+
+
+def test_of_results_in_one_message_the_needed_one_gets_the_room():
+    message = Message(
+        Role.USER, tuple(ToolResult(name, (Text("word " * 12_000, trust=Trust.UNTRUSTED),)) for name in "abc")
+    )
+    size = COUNTER.count_part(message.parts[0])
+    found = allotments([3 * size], [72], 72 + size, 1, needs={Place(0, 1): Need(size, 1.0)})
+    assert found is not None
+    least = {1: RESULT_TOKENS + found.parts[Place(0, 1)]}
+    first, needed, last = part_levels(message, found.messages[0], COUNTER.count_part, least)
+    assert needed > size * 0.7 > first == last
 
 
 def test_messages_before_the_running_turn_leave_room_to_its_results():
@@ -113,7 +141,7 @@ def test_a_room_is_never_exceeded_and_nothing_gets_less_than_faded_if_there_is_r
     both: list[tuple[int, int]], room: int, unread: int
 ):
     sizes, faded = [size for size, _ in both], [small for _, small in both]
-    given_ = allotments(sizes, faded, room, unread)
+    given_ = shared(sizes, faded, room, unread)
     if given_ is None:
         least = sum(max(small, RESULT_TOKENS) for small in faded[unread:])
         assert sum(faded[:unread]) + least + room * WHOLE_UNREAD_SHARE > room
@@ -129,7 +157,7 @@ def test_what_is_unread_is_whole_if_it_fits_half_of_the_room(
     both: list[tuple[int, int]], room: int, unread: int
 ):
     sizes, faded = [size for size, _ in both], [small for _, small in both]
-    given_ = allotments(sizes, faded, room, unread)
+    given_ = shared(sizes, faded, room, unread)
     if given_ is not None and sum(sizes[unread:]) <= room * WHOLE_UNREAD_SHARE:
         assert given_[unread:] == sizes[unread:]
 
@@ -139,7 +167,7 @@ def test_with_more_room_the_newest_that_is_cut_gets_no_less(
     both: list[tuple[int, int]], room: int, more: int, unread: int
 ):
     sizes, faded = [size for size, _ in both], [small for _, small in both]
-    less, rich = allotments(sizes, faded, room, unread), allotments(sizes, faded, room + more, unread)
+    less, rich = shared(sizes, faded, room, unread), shared(sizes, faded, room + more, unread)
     if less is None:
         return
     assert rich is not None
@@ -149,29 +177,29 @@ def test_with_more_room_the_newest_that_is_cut_gets_no_less(
 
 
 def test_each_gets_its_share_and_the_newest_are_served_first():
-    assert allotments([400] * 4, [40] * 4, 160 + 1_200, 4) == [280, 280, 400, 400]
+    assert shared([400] * 4, [40] * 4, 160 + 1_200, 4) == [280, 280, 400, 400]
 
 
 def test_a_giant_leaves_room_for_others_and_takes_what_they_do_not_need():
     sizes, faded, room = [500, 10_000], [36, 36], 1_072
-    assert allotments(sizes, faded, room, 2) == [36 + 464, 36 + 536]
+    assert shared(sizes, faded, room, 2) == [36 + 464, 36 + 536]
 
 
 def test_small_results_come_back_whole_before_a_newer_giant_gets_more():
     sizes, faded, room = [120, 110, 10_000], [36, 36, 36], 1_500
-    assert allotments(sizes, faded, room, 3)[:2] == [120, 110]
+    assert shared(sizes, faded, room, 3)[:2] == [120, 110]
 
 
 def test_half_of_the_room_goes_to_an_unread_giant_first():
     sizes, faded, room = [500, 10_000], [36, 36], 1_072
-    older, unread = allotments(sizes, faded, room, 1)
+    older, unread = shared(sizes, faded, room, 1)
     assert unread > room // 2
     assert older > 36
 
 
 def test_a_scrap_too_small_to_read_is_not_given_back():
-    assert allotments([500], [36], 36 + WORTH_AN_EXCERPT - 1, 1) == [36]
-    assert allotments([40], [36], 40, 1) == [40]  # unless that makes it whole
+    assert shared([500], [36], 36 + WORTH_AN_EXCERPT - 1, 1) == [36]
+    assert shared([40], [36], 40, 1) == [40]  # unless that makes it whole
 
 
 # The sizes of faded messages --------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from clew.compaction.propose.current_text import MOST_MESSAGES, FileTexts, curre
 from clew.compaction.propose.file_text import FilePassage, is_plan, passages
 from clew.compaction.propose.focus import FOCUS_SHARE, Focus
 from clew.compaction.propose.guides import guides_in
+from clew.compaction.propose.line_kinds import FAILED
+from clew.compaction.propose.needs import of_running_work, told
 from clew.compaction.propose.prune_calls import says_change
 from clew.compaction.propose.shrink_context import ExcerptSources, Folds
 from clew.compaction.propose.steps import WORTH_A_POINTER, Step, steps_of
@@ -37,7 +39,7 @@ from clew.compaction.propose.topics import Topics
 from clew.compaction.propose.worklist import LIST_SHARE, work_left
 from clew.compaction.task import CompactionTask
 from clew.ledger.tool_actions import CHANGING, ActionKind
-from clew.message import Cite, Item, Message, Place, Role, Thinking
+from clew.message import Cite, Item, Message, Place, Role, Thinking, words
 
 THINKING_SHARE = 0.2
 """Share of the room for recent messages that the thinking of the running turn may take; the steps themselves
@@ -49,9 +51,8 @@ MOST_REPORTS = 4
 MOST_FOR_GUIDES = 120
 """Last messages among which texts that say how to work are looked for, and results that the next edits may
 need: it bounds the cost of a compaction."""
-OTHER_WEIGHT = 0.5
-"""Weight of a result that shows no file, half of that of a file that only the request names; chosen by
-hand."""
+LONGEST_FAILURE = 12_000
+"""Characters at the end of a failed output that say which files the work is about; chosen by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,31 +303,34 @@ class Scene:
         unread = max(least, unread_room(sum(whole[self.unread :]), self.tail_room)) - least
         held = sum(whole[self.verbatim :]) - sum(faded[self.verbatim :])
         room = self.tail_room - max(0, unread, held)
-        lost = sum(whole[i] - faded[i] for i in self.current)
+        needed = {place.message for place in self.needs if place.message >= self.loop}
+        lost = sum(whole[i] - faded[i] for i in needed)
         reserved = self.loop, min(lost, int(room * between(RESERVED_SHARE, self.room)))
         return tail_start(self.view, faded, room, self.task.keep, self.floor, reserved)
 
     @cached_property
-    def current(self) -> dict[int, float]:
-        """The indices of results of the running turn that the next edits may need, with weights.
+    def needs(self) -> dict[Place, float]:
+        """The parts of recent messages that the next steps need, with weights."""
+        work = len(self.view) if self._has_ended else self.work
+        found = told(self.view, self._last_steps, work)
+        running = list(self._steps_since(work))
+        read = of_running_work(running, self._topics, self.unread) if running else {}
+        return read | {place: max(weight, read.get(place, 0.0)) for place, weight in found.items()}
 
-        Files that the work is about, read and not changed since, and what was searched and run since the
-        last change; nothing if the turn has ended.
-        """
-        if self._has_ended:
-            return {}
-        start = max(self.floor, self.loop, len(self.view) - MOST_FOR_GUIDES)
-        found: dict[int, float] = {}
-        changed: set[str] = set()
-        for step in self._steps_since(start):
-            read, changes = step.files if step.action.subject else ("", [])
-            if changes:
-                changed.update(changes)
-            elif read not in changed if read else not changed:
-                weight = self._topics.of_file(read) if read else OTHER_WEIGHT
-                index = step.result.message
-                found[index] = max(found.get(index, 0.0), weight)
-        return found
+    @cached_property
+    def work(self) -> int:
+        """The index where the running work begins: words of the user between two calls do not end a turn."""
+        start = self.loop
+        while start > self.floor and not self._ends_turn(start):
+            spoken = (i for i in reversed(range(start)) if opens_turn(self.view[i].message))
+            start = next(spoken, self.floor)
+        return start
+
+    def _ends_turn(self, start: int) -> bool:
+        """Whether the agent's last message before an index makes no call; True if it has said nothing."""
+        said = (item.message for item in reversed(self.view[:start]) if item.message.role is Role.ASSISTANT)
+        last = next(said, None)
+        return last is None or not any(last.calls)
 
     @property
     def _topics(self) -> Topics:
@@ -340,7 +344,25 @@ class Scene:
             asked.text[:LONGEST_REQUEST] if asked else "",
             self._work_left.text if self._work_left else "",
         )
-        return Topics(self.view, filter(None, said))
+        return Topics(self.view, filter(None, said), self._went_wrong)
+
+    @property
+    def _went_wrong(self) -> str:
+        """The end of what failed in the running work: the last test run, the last check, the last failure."""
+        ledger = self.task.ledger
+        run, check = ledger.last_run, ledger.last_check
+        cites = [
+            *([run.source] if run and run.failed else ()),
+            *([check.source] if check and FAILED.search(check.verdict) else ()),
+            *[one.sources[0] for one in ledger.failures if one.sources and not one.is_fixed][-1:],
+        ]
+        failed = {cite.message: cite.part for cite in cites}
+        texts = [
+            words(self.view[i].message.parts[part])[-LONGEST_FAILURE:]
+            for i in sorted(self._indices(failed))
+            if i >= self.work and (part := failed[self.view[i].id]) < len(self.view[i].message.parts)
+        ]
+        return "\n".join(texts)
 
     @cached_property
     def terms(self) -> dict[str, float]:

@@ -7,7 +7,7 @@ from few whole ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from math import ceil
 from typing import NamedTuple
 
@@ -219,19 +219,9 @@ WHOLE_UNREAD_SHARE = 0.4
 UNREAD_SHARE = 0.1
 """...and share that they get first if they are larger: the agent's own words before a giant result help more
 to continue than more of the giant."""
-SMALL_SHARE = 0.05
-"""Share of the rest up to which a message gets back all it lost before any giant gets more..."""
-LARGEST_SHARE = 0.2
-"""...and share that a giant gets back before others have had theirs."""
-CURRENT_SHARE = (0.0, 0.8)
-"""Share of the rest of a small and of a large room that results of the running turn get first: the next edits
-are made from what was read for them (``bench/next_edits.py``). In a small room that would be a few lines of
-each..."""
 RESERVED_SHARE = (0.0, 0.3)
-"""...and share of the room for recent messages that those before the running turn leave to them. With more,
-reports of earlier turns leave the view."""
-WORTH_AN_EXCERPT = 60
-"""Tokens: a message that cannot get back this many stays faded."""
+"""Share of a small and of a large room for recent messages that those before the running turn leave to its
+results. With more, reports of earlier turns leave the view."""
 
 
 def agent_tokens(room: int) -> int:
@@ -356,82 +346,9 @@ def _thinks(message: Message) -> bool:
     return False
 
 
-def allotments(
-    sizes: Sequence[int],
-    faded: Sequence[int],
-    room: int,
-    unread: int,
-    verbatim: int | None = None,
-    current: Mapping[int, float] | None = None,
-) -> list[int] | None:
-    """Divide a room among recent messages; return None if it is too small for a line or two of each.
-
-    Those from the index ``verbatim`` on stay whole. Messages that the model has not answered come next
-    (``unread`` is the index of the first one), then those of ``current``, by their weights, then small ones,
-    then large ones, newest first. So a giant does not take the room of many small results.
-    """
-    first = len(sizes) if verbatim is None else verbatim
-    whole = list(sizes[first:])
-    given = _floors(sizes[:first], faded[:first], room - sum(whole), min(unread, first))
-    if given is None and whole:
-        return allotments(sizes, faded, room, unread, current=current)
-    if given is None:
-        return None
-    given += whole
-    left = room - sum(given)
-    newest_first = list(reversed(range(len(sizes))))
-    if current:
-        kept = left - int(left * between(CURRENT_SHARE, room / KEPT_SHARE[0]))
-        left = kept + _shared(sizes, given, left - kept, current)
-    _restored(sizes, given, left, newest_first)
-    return given
-
-
-def _shared(sizes: Sequence[int], given: list[int], room: int, weights: Mapping[int, float]) -> int:
-    """Give messages back what they lost, in shares by weight; return what is left of the room."""
-    waiting = {i: weight for i, weight in weights.items() if weight and sizes[i] > given[i]}
-    while waiting:
-        share = room / sum(waiting.values())
-        whole = [i for i, weight in waiting.items() if sizes[i] - given[i] <= share * weight]
-        if not whole:
-            break
-        for i in whole:
-            room -= sizes[i] - given[i]
-            given[i] = sizes[i]
-            del waiting[i]
-    backs = {i: int(share * weight) for i, weight in waiting.items() if share * weight >= WORTH_AN_EXCERPT}
-    for i, back in backs.items():
-        given[i] += back
-    return room - sum(backs.values())
-
-
-def _restored(sizes: Sequence[int], given: list[int], room: int, order: Sequence[int]) -> int:
-    """Give messages back what they lost, in this order as far as the room reaches; return what is left."""
-    left = room
-    for share, whole_only in ((SMALL_SHARE, True), (LARGEST_SHARE, False), (1.0, False)):
-        for i in order if share < 1.0 else sorted(order, key=lambda i: sizes[i] - given[i]):
-            wanted = sizes[i] - given[i]
-            back = int(min(wanted, room * share, left))
-            if back == wanted or (back >= WORTH_AN_EXCERPT and not whole_only):
-                given[i] += back
-                left -= back
-    return left
-
-
 def unread_room(tokens: int, room: int) -> int:
     """Return the room that unanswered messages of so many tokens get before all others."""
     return tokens if tokens <= room * WHOLE_UNREAD_SHARE else int(room * UNREAD_SHARE)
-
-
-def _floors(sizes: Sequence[int], faded: Sequence[int], room: int, unread: int) -> list[int] | None:
-    """Return what each message gets in any case: its faded size, or more if it is unanswered."""
-    level = water_level(sizes[unread:], unread_room(sum(sizes[unread:]), room))
-    least = (max(least, RESULT_TOKENS) for least in faded[unread:])
-    new = [min(size, max(level, lowest)) for size, lowest in zip(sizes[unread:], least, strict=True)]
-    level = water_level(faded[:unread], room - sum(new))
-    if sum(faded[:unread]) + sum(new) > room and level < RESULT_TOKENS:
-        return None
-    return [*(min(size, level) for size in faded[:unread]), *new]
 
 
 def part_level(message: Message, tokens: int, count: Callable[[Part], int]) -> int:

@@ -1,7 +1,7 @@
 """Shorten the recent messages of a view until they fit a number of tokens.
 
 ``TailFitter.fit(stop, room)`` takes the messages from the index ``stop`` on and returns ``Shrink`` operations
-and the tokens that the messages then have. It first divides the room among the messages (``tail.allotments``:
+and the tokens that the messages then have. It first divides the room among the messages (``allotment.py``:
 new ones stay whole, old ones fade); if excerpts come out larger or smaller than estimated, it tries again.
 If even that is too large, it cuts the largest parts down to one common size. ``cut_search.py`` asks it for
 several places to cut, so what was computed once is remembered.
@@ -13,19 +13,20 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from clew.compaction.plan import Rung, Shrink
+from clew.compaction.propose.allotment import Allotment, Need, allotments, part_levels
 from clew.compaction.propose.protected_places import context_for
 from clew.compaction.propose.scene import Scene
-from clew.compaction.propose.shrink import has_smaller, shorten
+from clew.compaction.propose.shrink import ShrinkCollector, excerpted, has_smaller, shorten
 from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.tail import (
     MOST_VERBATIM,
+    RESULT_TOKENS,
     WHOLE_UNREAD_SHARE,
-    allotments,
-    part_level,
+    agent_tokens,
     water_level,
 )
 from clew.compaction.propose.thinking import has_thinking, remove_thinking
-from clew.message import Origin, Text
+from clew.message import Origin, Part, Place, Text, ToolResult
 
 LOWER_LEVELS = 5
 """How often the level is lowered by a quarter before everything is shown in its smallest form."""
@@ -48,10 +49,13 @@ class TailFitter:
 
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
+        self._of_agent = agent_tokens(scene.tail_room)
         self._contexts: dict[bool, ShrinkContext] = {}
         self._least: dict[tuple[Span, bool], Smaller] = {}
-        self._made: dict[tuple[int, int, bool], list[Shrink]] = {}
-        """Smaller forms by index, tokens given, and whether places in them are protected."""
+        self._made: dict[tuple[int, tuple[int, ...], bool], list[Shrink]] = {}
+        """Smaller forms by index, tokens given to the parts, and whether places in them are protected."""
+        self._needs: dict[int, dict[Place, Need]] = {}
+        """Parts that the next steps need, by the index from which messages are kept."""
         self._too_small: dict[tuple[int, bool], int] = {}
         """Rooms in which the messages from an index on do not fit even faded."""
 
@@ -94,23 +98,44 @@ class TailFitter:
                 break
         return found
 
-    def _given(self, stop: int, room: int) -> list[int] | None:
+    def _given(self, stop: int, room: int) -> Allotment | None:
         """Divide a room among the messages from an index on."""
         scene = self.scene
         unread, verbatim = max(0, scene.unread - stop), max(0, scene.verbatim - stop)
-        current = {i - stop: weight for i, weight in scene.current.items() if i >= stop}
-        return allotments(scene.whole[stop:], scene.faded[stop:], room, unread, verbatim, current)
+        return allotments(scene.whole[stop:], scene.faded[stop:], room, unread, verbatim, self._needed(stop))
 
-    def _faded(self, stop: int, given: Sequence[int], protect: bool) -> Smaller:
+    def _needed(self, stop: int) -> dict[Place, Need]:
+        """Return what the parts that the next steps need lose when they fade, counted from an index on."""
+        if stop not in self._needs:
+            scene, count = self.scene, self.scene.task.counter.count_part
+            found = self._needs[stop] = {}
+            for (index, number), weight in scene.needs.items():
+                if index >= stop:
+                    part = scene.view[index].message.parts[number]
+                    lost = count(part) - self._least_of(part)
+                    if lost > 0:
+                        found[Place(index - stop, number)] = Need(lost, weight)
+        return self._needs[stop]
+
+    def _least_of(self, part: Part) -> int:
+        """Return about how many tokens of a part stay in any case."""
+        return RESULT_TOKENS if isinstance(part, ToolResult) else self._of_agent
+
+    def _faded(self, stop: int, given: Allotment, protect: bool) -> Smaller:
         """Shrink each recent message to the tokens it is given."""
         scene, context = self.scene, self._context(protect)
         shrinks: list[Shrink] = []
-        for i, tokens in enumerate(given, start=stop):
+        more: dict[int, dict[int, int]] = {}
+        for place, tokens in given.parts.items():
+            part = scene.view[place.message + stop].message.parts[place.part]
+            more.setdefault(place.message + stop, {})[place.part] = tokens + self._least_of(part)
+        for i, tokens in enumerate(given.messages, start=stop):
             if tokens < scene.whole[i]:
-                made = self._made.get((i, tokens, protect))
-                if made is None:
-                    made = self._made[i, tokens, protect] = _shortened(context, i, tokens)
-                shrinks += made
+                levels = part_levels(scene.view[i].message, tokens, context.counter.count_part, more.get(i))
+                key = i, tuple(levels), protect
+                if key not in self._made:
+                    self._made[key] = _shortened(context, i, levels)
+                shrinks += self._made[key]
         shrinks = self._without_past_thinking(stop, shrinks)
         return shrinks, scene.tokens_with(shrinks, stop)
 
@@ -161,13 +186,16 @@ class TailFitter:
         return self._contexts[protect]
 
 
-def _shortened(context: ShrinkContext, index: int, tokens: int) -> list[Shrink]:
-    """Return how a message is shown in so many tokens; prose of which little would be cut stays whole."""
+def _shortened(context: ShrinkContext, index: int, levels: Sequence[int]) -> list[Shrink]:
+    """Return how a message is shown if each part has so many tokens; prose of which little would go stays."""
     count, message = context.counter.count_part, context.view[index].message
-    level = part_level(message, tokens, count)
-    if all(isinstance(part, Text) and count(part) < level + LEAST_CUT for part in message.parts):
-        return []
-    prose = (part for part in message.parts if isinstance(part, Text) and message.origin is Origin.SPOKEN)
+    collector = ShrinkCollector(context)
+    cuts_prose = False
+    for number, (part, level) in enumerate(zip(message.parts, levels, strict=True)):
+        tokens, is_text = count(part), isinstance(part, Text)
+        if tokens > level + (LEAST_CUT if is_text else 0) and has_smaller(part):
+            reason = f"{tokens:,} tokens are more than there is room for"
+            collector.add(Place(index, number), excerpted(context, Place(index, number), level), reason)
+            cuts_prose |= is_text and message.origin is Origin.SPOKEN
     # What a tool or a harness wrote is pruned; of what people and the agent said, the rest is cut off.
-    rung = Rung.TRUNCATE if any(count(part) > level for part in prose) else Rung.PRUNE
-    return shorten(context, (index,), level, rung)
+    return collector.shrinks(Rung.TRUNCATE if cuts_prose else Rung.PRUNE)

@@ -4,7 +4,7 @@
 weighs most; a passage weighs by the names in it that these texts mention::
 
     topics = Topics(view, ["Fix the rate table in rates.py"])
-    topics.of_file("src/rates.py")  # 1.0: only the request names it
+    topics.of_file("src/rates.py")  # 2.5: only the request names it
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from math import prod
 
 from clew.compaction.propose.named_parts import names_in
 from clew.compaction.propose.terms import NAME
@@ -21,10 +22,14 @@ REPLIES = 6
 """Last replies of the agent that say which files the work is about; chosen by hand."""
 LONGEST_READ = 4_000
 """Characters of each text and call of a reply that are read for that."""
-NAMED_LAST, NAMED_RECENTLY, NAMED_IN_REQUEST = 3.0, 2.0, 1.0
-"""Weights of a file that the last reply, recent replies, or the request and the goal name..."""
-TERM_LAST, TERM_RECENT, TERM_REQUEST = 1.0, 1.0, 0.5
-"""...and of the names in a passage that these mention. Chosen by the measure above."""
+NAMED_LAST, NAMED_RECENTLY, NAMED_IN_REQUEST, NAMED_BY_FAILURE = 8.0, 2.0, 4.0, 4.0
+"""Factors on the weight of a file that the last reply, recent replies, the request or what went wrong last
+names..."""
+TEST_FACTOR = 0.5
+"""...and of a test or its data, unless the request is about tests. Each is about what it does to the odds
+that the next edits are in the file (``bench/next_edits.py``)."""
+TERM_LAST, TERM_RECENT, TERM_REQUEST, TERM_FAILED = 1.0, 1.0, 0.5, 1.0
+"""Weights of the names in a passage that these mention. Chosen by hand."""
 MOST_PARTS = 2
 """A text that names more parts of a plan is about none of them; chosen by hand."""
 _GENERATED = re.compile(
@@ -32,6 +37,12 @@ _GENERATED = re.compile(
     r"|\.(?:lock|log|svg|map|csv|min\.\w+)$"
 )
 """Paths of files that programs write; an agent looks at them and edits others."""
+_TEST = re.compile(
+    r"(?:^|[/_.\-])(?:tests?|__tests__|mocks?|__mocks__|fixtures?|testdata|snapshots?|e2e)(?=[/_.\-])"
+    r"|[._\-]spec\.\w+$|[a-z](?:Tests?|Spec)\.\w+$|(?:^|/)(?:package|tsconfig[\w.]*)\.json$"
+)
+"""The path of a test, of what tests are made with, or of a package's settings."""
+_ABOUT_TESTS = re.compile(r"\b(?:tests?|testing|specs?|mock(?:s|ed)?|fixtures?|coverage)\b", re.IGNORECASE)
 _COMMON_STEM = re.compile(
     r"__init__|index|main|mod|lib|types?|utils?|conf(?:ig)?|setup|page|layout|routes?|README"
 )
@@ -40,13 +51,15 @@ _WORD = re.compile(r"[A-Za-z_]\w{3,}")
 
 
 class Topics:
-    """What the work is about now: by the agent's last replies, the request and the goal."""
+    """What the work is about now: by the last replies, the request, and what went wrong last."""
 
-    def __init__(self, view: Sequence[Item], asked: Iterable[str]) -> None:
+    def __init__(self, view: Sequence[Item], asked: Iterable[str], failed: str = "") -> None:
+        """Read the last replies of a view, what the user ``asked`` for, and what ``failed`` last."""
         replies = [item.message for item in view if item.message.role is Role.ASSISTANT][-REPLIES:]
         said = ["\n".join(words(part)[:LONGEST_READ] for part in reply.parts) for reply in replies]
-        self._texts = (said[-1] if said else "", "\n".join(said), "\n".join(asked))
+        self._texts = (said[-1] if said else "", "\n".join(said), "\n".join(asked), failed)
         self._names = tuple(frozenset(NAME.findall(text)) for text in self._texts)
+        self._is_about_tests = _ABOUT_TESTS.search(self._texts[2]) is not None
         named = (names_in(text) for text in (self._texts[0], self._texts[2]))
         self.parts = frozenset().union(*(names for names in named if len(names) <= MOST_PARTS))
         """The parts of a plan or a backlog that the last reply or the request names, if they are few."""
@@ -54,8 +67,14 @@ class Topics:
     def of_file(self, path: str) -> float:
         """Return how much the work is about a file; 0 if nothing names it, or a program writes it."""
         name = "" if _GENERATED.search(path) else _short_name(path)
-        weights = zip((NAMED_LAST, NAMED_RECENTLY, NAMED_IN_REQUEST), self._texts, strict=True)
-        return sum(weight for weight, text in weights if name and name in text)
+        factors = (NAMED_LAST, NAMED_RECENTLY, NAMED_IN_REQUEST, NAMED_BY_FAILURE)
+        named = zip(factors, self._texts, strict=True)
+        found = [factor for factor, text in named if name and name in text]
+        return prod(found) * self.of_kind(path) if found else 0.0
+
+    def of_kind(self, path: str) -> float:
+        """Return the factor on the weight of a file: tests come last, unless the work is about them."""
+        return TEST_FACTOR if _TEST.search(path) and not self._is_about_tests else 1.0
 
     def of_passages(self, texts: Sequence[str]) -> list[float]:
         """Return how much the work is about the names in each passage; a name in few of them counts more."""
@@ -65,7 +84,7 @@ class Topics:
         return [sum(self._weight(name) / common[name] for name in names) for names in names_in]
 
     def _weight(self, name: str) -> float:
-        shares = zip((TERM_LAST, TERM_RECENT, TERM_REQUEST), self._names, strict=True)
+        shares = zip((TERM_LAST, TERM_RECENT, TERM_REQUEST, TERM_FAILED), self._names, strict=True)
         return sum(weight for weight, names in shares if name in names)
 
 
