@@ -77,6 +77,8 @@ APPROVED_PLAN = "approved plan: "
 WORKING_FOLDER = "working directory: "
 ORDERS_OPENING = "orders in the text of "
 """How a claim begins that quotes some lines of a file, not a passage of it."""
+NUMBERS = re.compile(r", lines (\d+)-(\d+)$")
+"""What says, behind the path, which lines of a file are quoted."""
 LEFT_OPENING = "listed, and not changed since:"
 """How a claim begins that quotes the rest of a list that the agent works through."""
 _OPENINGS = (

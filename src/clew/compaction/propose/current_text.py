@@ -51,6 +51,8 @@ _WRITES = re.compile(
 )
 """What a script says that writes a file."""
 _PATH = re.compile(r"[\w.\-]+(?:/[\w.\-]+)*\.\w+")
+NUMBER = re.compile(r"\s*(\d{1,7})\b")
+"""The number of a line in what a read shows."""
 _RUNS = re.compile(r"python[\d.]*|node|ruby|perl|bash|sh|zsh|pwsh|powershell|deno|bun|tsx|ts-node|php|uv|npx")
 """Programs that run a script."""
 
@@ -63,6 +65,8 @@ class FileLine(NamedTuple):
     """The path of its file as the call writes it: perhaps without the folder in which a command runs."""
     sources: tuple[Cite, ...]
     """The call, which names the file, and the result if it was read."""
+    number: int = 0
+    """Its number in the file if the read shows it and no edit has moved it since; otherwise 0."""
 
 
 FileTexts: TypeAlias = dict[str, list[list[FileLine]]]
@@ -169,7 +173,13 @@ def _lines_read(step: Step, call: str, path: str) -> list[FileLine]:
     text = _GLUED.sub("", _PREAMBLE.sub("", _REMINDER.sub("", text)))
     lines = [line for line in text.rstrip("\n").split("\n") if not _WRAPPER.fullmatch(line)]
     numbered = sum(NUMBERED_LINE.match(line) is not None for line in lines) * 2 > len(lines)
-    return [FileLine(NUMBERED_LINE.sub("", line) if numbered else line, name, cites) for line in lines]
+    if not numbered:
+        return [FileLine(line, name, cites) for line in lines]
+    numbers = [NUMBER.match(line) for line in lines]
+    return [
+        FileLine(NUMBERED_LINE.sub("", line), name, cites, int(number[1]) if number else 0)
+        for line, number in zip(lines, numbers, strict=True)
+    ]
 
 
 def _as_written(path: str, call: ToolCall) -> str:
@@ -224,11 +234,13 @@ def _replaced(lines: list[FileLine], old: str, inserted: Sequence[FileLine]) -> 
     """
     text = "\n".join(line.text for line in lines)
     at = text.find(old) if old else -1
-    if at < 0:
-        return lines
+    moves = len(inserted) != old.count("\n") + 1
+    if at < 0:  # elsewhere in the file, perhaps before these lines
+        return [line._replace(number=0) for line in lines] if moves and lines and lines[0].number else lines
     first = text.count("\n", 0, at)
     last = first + old.count("\n")
     begins_inside = at > 0 and text[at - 1] != "\n"
     ends_inside = at + len(old) < len(text) and text[at + len(old)] != "\n"
     whole = inserted[int(begins_inside) : len(inserted) - int(ends_inside)]
-    return [*lines[:first], *whole, *lines[last + 1 :]]
+    after = lines[last + 1 :]
+    return [*lines[:first], *whole, *([line._replace(number=0) for line in after] if moves else after)]

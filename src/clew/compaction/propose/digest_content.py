@@ -19,7 +19,7 @@ from clew.compaction.propose.citations import label_of, trust_at
 from clew.compaction.propose.claim_overlap import by_turn, is_quoted, is_said, place, without_repeats
 from clew.compaction.propose.claim_sizer import ClaimSizer
 from clew.compaction.propose.digest_input import NEVER_LEFT_OUT, DigestInput
-from clew.compaction.propose.file_text import OPENING, FilePassage, repeats
+from clew.compaction.propose.file_text import FilePassage, file_of, repeats
 from clew.compaction.propose.file_text import claims as text_claims
 from clew.compaction.propose.focus import FOCUS_SHARE
 from clew.compaction.propose.last_edits import last_edits
@@ -129,7 +129,7 @@ class DigestContent:
         new = [claim for claim in self._findings if not is_said(claim, quoted)]
         findings, cost = self._fill(new, min(remaining, room * FINDINGS_SHARE))
         remaining -= cost
-        quoted_files = {claim.text.partition(":\n")[0].removeprefix(OPENING) for claim in texts}
+        quoted_files = {file_of(claim) for claim in texts}
         unquoted = [claim for claim in self._edits if not _is_of(claim, quoted_files)]
         edits, cost = self._fill(unquoted, min(remaining, room * EDITS_SHARE))
         remaining -= cost

@@ -20,10 +20,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from functools import partial
+from itertools import islice, zip_longest
+from math import log2
 from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
+from clew.compaction.plan.digest import NUMBERS
 from clew.compaction.propose.current_text import OVERLAP, FileLine, FileTexts
 from clew.compaction.propose.lines import gap_note
 from clew.compaction.propose.named_parts import named_sections
@@ -46,6 +49,11 @@ FEWEST_LINES = 3
 """Lines of code that a passage has at least."""
 OPENING = "text of "
 """How the line of such a claim begins."""
+OWN_REASON = 1.0
+"""Weight of the names in a passage from which it has a reason of its own to be quoted, beside its file: that
+of one name that the last reply mentions and no other passage has. Chosen by hand."""
+NAMED_LINES = 10.0
+"""Weight of a passage with lines that the request, the last reply or a failure names by their numbers."""
 _IMPORT = re.compile(
     r"(?:import\b(?!\.)|from\s+\S+\s+import\b|export\s+(?:\*|\{[^}]*\})\s+from\b|(?:pub\s+)?use\s+[\w:]+|using\s+[\w.]+;"
     r"|#\s*include\b|package\s+\w|(?:const|let|var)\s+[\w{},\s]+=\s*require\()"
@@ -75,7 +83,11 @@ class FilePassage(NamedTuple):
     lines: tuple[FileLine, ...]
     weight: float
     is_needed: bool = True
-    """Whether the work is about its file now; otherwise it is shown if nothing else needs the room."""
+    """Whether the work is about it now; otherwise it is shown if nothing else needs the room."""
+    has_reason: bool = False
+    """Whether names in it, or the numbers of its lines, are a reason to quote it beside its file."""
+    rest: int = 0
+    """The number of lines that the text has behind it."""
 
     @property
     def size(self) -> int:
@@ -112,11 +124,37 @@ def passages(
                     and _has_code(path, run)
                     and not _is_shown(run, shown)
                 ):
-                    weight = of_file + (NAMED_SECTION if start in named else 0.0)
-                    found.append(FilePassage(path, number, start, tuple(run), weight, weight > 0))
+                    weight = NAMED_SECTION if start in named else NAMED_LINES * _is_named(path, run, topics)
+                    rest = len(lines) - start - len(run)
+                    found.append(FilePassage(path, number, start, tuple(run), weight, rest=rest))
     weights = topics.of_passages(["\n".join(line.text for line in one.lines) for one in found])
-    found = [one._replace(weight=one.weight + more) for one, more in zip(found, weights, strict=True)]
+    found = [one for one in map(partial(_weighed, topics), found, weights) if one.is_needed or one.has_reason]
     return sorted(found, key=lambda one: -one.weight)
+
+
+def _weighed(topics: Topics, passage: FilePassage, own: float) -> FilePassage:
+    """Return a passage with its weight; it is needed for a reason of its own, or if its file is next.
+
+    Of a document that the work is about, any passage is needed: names say little about prose.
+    """
+    of_file = topics.of_file(passage.path)
+    reason = passage.weight + own
+    is_whole = _PROSE_FILE.search(passage.path) is not None or topics.is_next(passage.path)
+    is_needed = of_file > 0 and (is_whole or reason >= OWN_REASON)
+    return passage._replace(
+        weight=reason + log2(1 + of_file),
+        is_needed=is_needed or passage.weight > 0,
+        has_reason=reason >= OWN_REASON,
+    )
+
+
+def _is_named(path: str, run: Sequence[FileLine], topics: Topics) -> bool:
+    """Whether a passage has lines that are named by their numbers."""
+    numbers = {line.number for line in run} - {0}
+    if not numbers:
+        return False
+    first, last = min(numbers), max(numbers)
+    return any(start <= last and first <= end for start, end in topics.lines_of(path))
 
 
 def _named_lines(path: str, lines: Sequence[FileLine], topics: Topics) -> frozenset[int]:
@@ -193,31 +231,58 @@ def repeats(passage: FilePassage, others: Iterable[FilePassage]) -> bool:
 
 
 def claims(chosen: Iterable[FilePassage]) -> Iterator[Claim]:
-    """Yield a claim for each passage, in order; neighbours become one as long as it is not too long."""
-    joined: list[FilePassage] = []
+    """Yield claims for passages, in order: those of one text together, with gaps marked, if not too long."""
+    together: list[list[FilePassage]] = []
+    size = 0
     for passage in sorted(chosen, key=lambda one: (one.path, one.text, one.start)):
-        last = joined[-1] if joined else None
-        if last and _follows(last, passage) and last.size + passage.size <= LONGEST_CLAIM:
-            joined[-1] = last._replace(lines=last.lines + passage.lines)
+        last = together[-1][-1] if together else None
+        size += passage.size
+        if last and (last.path, last.text) == (passage.path, passage.text) and size <= LONGEST_CLAIM:
+            together[-1].append(passage)
         else:
-            joined.append(passage)
-    for passage in joined:
-        lines = _without_open_end(passage.lines)
-        if not lines:
-            continue
-        text = "\n".join((f"{OPENING}{_path_as_cited(passage)}:", *(line.text for line in lines)))
-        sources = dict.fromkeys(cite for line in lines for cite in line.sources)
-        yield Claim("", ClaimKind.ARTIFACT, text, tuple(sources), Trust.UNTRUSTED, topic=Topic.FILE_TEXT)
+            together.append([passage])
+            size = passage.size
+    yield from filter(None, map(_claim, together))
 
 
-def _follows(first: FilePassage, second: FilePassage) -> bool:
-    same = (first.path, first.text) == (second.path, second.text)
-    return same and first.start + len(first.lines) == second.start
+def _claim(together: Sequence[FilePassage]) -> Claim | None:
+    """Return what quotes passages of one text, with what is left out between and behind them marked."""
+    said: list[str] = []
+    lines: list[FileLine] = []
+    last, end = together[-1], 0
+    for passage, follower in zip_longest(together, together[1:]):
+        is_followed = follower is not None and follower.start == passage.start + len(passage.lines)
+        quoted = passage.lines if is_followed else _without_open_end(passage.lines)
+        if quoted:
+            said += [gap_note(passage.start - end)] if lines and passage.start > end else ()
+            said += [line.text for line in quoted]
+            lines += quoted
+            end = passage.start + len(quoted)
+    if not lines:
+        return None
+    left = last.start + len(last.lines) + last.rest - end
+    is_cut = last.rest > 0 or any(line.text.strip() for line in last.lines[max(0, end - last.start) :])
+    said += [gap_note(left)] if is_cut else ()
+    opening = f"{OPENING}{_path_as_cited(lines)}{_numbers(lines)}:"
+    sources = dict.fromkeys(cite for line in lines for cite in line.sources)
+    text = "\n".join((opening, *said))
+    return Claim("", ClaimKind.ARTIFACT, text, tuple(sources), Trust.UNTRUSTED, topic=Topic.FILE_TEXT)
 
 
-def _path_as_cited(passage: FilePassage) -> str:
-    """Return the path of a passage's file as all calls that it cites write it."""
-    return min((line.name for line in passage.lines), key=len)
+def file_of(claim: Claim) -> str:
+    """Return the path of the file that a claim quotes."""
+    return NUMBERS.sub("", claim.text.partition(":\n")[0].removeprefix(OPENING))
+
+
+def _numbers(lines: Sequence[FileLine]) -> str:
+    """Return which lines of the file a text begins and ends with, if the read said so and it still holds."""
+    first, last = lines[0].number, lines[-1].number
+    return f", lines {first}-{last}" if 0 < first <= last else ""
+
+
+def _path_as_cited(lines: Sequence[FileLine]) -> str:
+    """Return the path of a file as all calls that show its lines write it."""
+    return min((line.name for line in lines), key=len)
 
 
 def _without_open_end(lines: Sequence[FileLine]) -> Sequence[FileLine]:

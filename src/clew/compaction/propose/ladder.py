@@ -30,7 +30,7 @@ from clew.compaction.propose.shown_again import Shown, shown_once, whole_in
 from clew.compaction.propose.shrink import shorten, with_true_pointers
 from clew.compaction.propose.shrink_context import ShrinkContext
 from clew.compaction.propose.steps import WORTH_OF_PROSE
-from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN, between, water_level
+from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN, between, unread_room, water_level
 from clew.compaction.task import CompactionTask
 from clew.errors import BudgetExceeded
 from clew.message import Message, Role, ToolResult
@@ -153,8 +153,9 @@ def _repeated_in_short_view(scene: Scene, context: ShrinkContext) -> list[Shrink
 
 def _room_for_text(scene: Scene) -> int:
     """Return the tokens for text of files that the work is about and that leaves the view."""
-    if scene.stop <= scene.floor or scene.focus:
-        return 0
+    unread = scene.tokens(scene.unread)
+    if scene.stop <= scene.floor or scene.focus or unread > unread_room(unread, scene.tail_room):
+        return 0  # what the model has not read yet comes before what it has read
     covered = scene.task.shown[1].covers if scene.task.shown else ()
     shortened = [
         item.id

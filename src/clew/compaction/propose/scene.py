@@ -13,6 +13,7 @@ from clew.compaction.propose.file_text import FilePassage, is_plan, passages
 from clew.compaction.propose.focus import FOCUS_SHARE, Focus
 from clew.compaction.propose.guides import guides_in
 from clew.compaction.propose.line_kinds import FAILED
+from clew.compaction.propose.lines import Span
 from clew.compaction.propose.needs import of_running_work, told
 from clew.compaction.propose.prune_calls import says_change
 from clew.compaction.propose.shrink_context import ExcerptSources, Folds
@@ -36,6 +37,7 @@ from clew.compaction.propose.tail import (
 from clew.compaction.propose.terms import LONGEST_REQUEST, RECENT, mentioned, terms_of
 from clew.compaction.propose.thinking import without_thinking
 from clew.compaction.propose.topics import Topics
+from clew.compaction.propose.wanted_lines import wanted_spans
 from clew.compaction.propose.worklist import LIST_SHARE, work_left
 from clew.compaction.task import CompactionTask
 from clew.ledger.tool_actions import CHANGING, ActionKind
@@ -318,6 +320,18 @@ class Scene:
         return read | {place: max(weight, read.get(place, 0.0)) for place, weight in found.items()}
 
     @cached_property
+    def read_files(self) -> dict[Place, str]:
+        """The files that needed results show."""
+        return {one.result: one.files[0] for one in self._last_steps if one.result in self.needs}
+
+    def wanted_spans(self, place: Place, text: str) -> list[Span]:
+        """Return the passages of a result that shows a file which the work names."""
+        path = self.read_files.get(place)
+        if not path:
+            return []
+        return wanted_spans(text, self._topics.lines_of(path), self._topics.asked_names)
+
+    @cached_property
     def work(self) -> int:
         """The index where the running work begins: words of the user between two calls do not end a turn."""
         start = self.loop
@@ -344,7 +358,18 @@ class Scene:
             asked.text[:LONGEST_REQUEST] if asked else "",
             self._work_left.text if self._work_left else "",
         )
-        return Topics(self.view, filter(None, said), self._went_wrong)
+        return Topics(self.view, filter(None, said), self._went_wrong, self._committed)
+
+    @property
+    def _committed(self) -> list[str]:
+        """The files whose changes the running work has committed."""
+        runs = (step for step in self._steps_since(self.work) if step.action.kind is ActionKind.SHELL)
+        commits = (step for step in runs if "git commit" in step.action.subject and step.succeeded)
+        if (last := next(commits, None)) is None:
+            return []
+        number = Cite(last.name).number
+        changed = self.task.ledger.artifacts.changed
+        return [one.name for one in changed if one.last_change and one.last_change.number < number]
 
     @property
     def _went_wrong(self) -> str:

@@ -10,6 +10,7 @@ several places to cut, so what was computed once is remembered.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from clew.compaction.plan import Rung, Shrink
@@ -26,7 +27,7 @@ from clew.compaction.propose.tail import (
     water_level,
 )
 from clew.compaction.propose.thinking import has_thinking, remove_thinking
-from clew.message import Origin, Part, Place, Text, ToolResult
+from clew.message import Cite, Origin, Part, Place, Text, ToolResult, words
 
 LOWER_LEVELS = 5
 """How often the level is lowered by a quarter before everything is shown in its smallest form."""
@@ -38,6 +39,8 @@ WELL_FILLED, MORE_TRIES = 0.95, 3
 LEAST_CUT = 75
 """Tokens, about 300 characters, that cutting a text of a person or the agent has to save: the note on what is
 left out takes room, too, and half an instruction misleads."""
+WANTED_SHARE = 0.7
+"""Share of an excerpt for the passages that the work names; the rest says where they are. Chosen by hand."""
 Span: TypeAlias = tuple[int, int]
 """Indices into a view: first, and one past the last."""
 Smaller: TypeAlias = tuple[list[Shrink], int]
@@ -134,10 +137,31 @@ class TailFitter:
                 levels = part_levels(scene.view[i].message, tokens, context.counter.count_part, more.get(i))
                 key = i, tuple(levels), protect
                 if key not in self._made:
-                    self._made[key] = _shortened(context, i, levels)
+                    self._made[key] = _shortened(self._with_wanted(context, i, levels), i, levels)
                 shrinks += self._made[key]
         shrinks = self._without_past_thinking(stop, shrinks)
         return shrinks, scene.tokens_with(shrinks, stop)
+
+    def _with_wanted(self, context: ShrinkContext, index: int, levels: Sequence[int]) -> ShrinkContext:
+        """Protect the passages of a message's results that the work names, as far as they fit."""
+        name = context.view[index].id
+        cites = list(context.protected.get(name, ()))
+        known = len(cites)
+        for number, level in enumerate(levels):
+            place = Place(index, number)
+            part = context.shown_part(place)
+            if not isinstance(part, ToolResult) or context.is_pruned(place):
+                continue
+            text = words(context.original_part(place))
+            room = int(level * len(text) / max(1, context.counter.count_part(part)) * WANTED_SHARE)
+            for start, last in self.scene.wanted_spans(place, text) if level > RESULT_TOKENS else ():
+                end = last if last - start <= room else text.rfind("\n", start, start + room + 1)
+                if end > start:
+                    cites.append(Cite(name, number, start, end))
+                    room -= end - start
+        return (
+            replace(context, protected={**context.protected, name: cites}) if len(cites) > known else context
+        )
 
     def _without_past_thinking(self, stop: int, shrinks: list[Shrink]) -> list[Shrink]:
         """Add the removal of earlier turns' thinking to shrinks of the messages from an index on."""

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import compress
 from math import prod
 
+from clew.compaction.propose.named_lines import NamedLines
 from clew.compaction.propose.named_parts import names_in
 from clew.compaction.propose.terms import NAME
 from clew.message import Item, Role, words
@@ -47,18 +49,27 @@ _COMMON_STEM = re.compile(
     r"__init__|index|main|mod|lib|types?|utils?|conf(?:ig)?|setup|page|layout|routes?|README"
 )
 """Names of files that many folders have: they are told apart by their folder."""
+_IN_CODE = re.compile(r"[a-z\d][A-Z]|_")
+"""What tells a name in code from a long word."""
 _WORD = re.compile(r"[A-Za-z_]\w{3,}")
 
 
 class Topics:
     """What the work is about now: by the last replies, the request, and what went wrong last."""
 
-    def __init__(self, view: Sequence[Item], asked: Iterable[str], failed: str = "") -> None:
-        """Read the last replies of a view, what the user ``asked`` for, and what ``failed`` last."""
+    def __init__(
+        self, view: Sequence[Item], asked: Iterable[str], failed: str = "", done: Collection[str] = ()
+    ) -> None:
+        """Read the last replies of a view, what the user ``asked`` for, and what ``failed`` last.
+
+        ``done`` are the files whose changes were committed: only a later reply or failure brings them back.
+        """
         replies = [item.message for item in view if item.message.role is Role.ASSISTANT][-REPLIES:]
         said = ["\n".join(words(part)[:LONGEST_READ] for part in reply.parts) for reply in replies]
         self._texts = (said[-1] if said else "", "\n".join(said), "\n".join(asked), failed)
         self._names = tuple(frozenset(NAME.findall(text)) for text in self._texts)
+        self._done = frozenset(done)
+        self._lines = [NamedLines(text) for text in (self._texts[0], *self._texts[2:])]
         self._is_about_tests = _ABOUT_TESTS.search(self._texts[2]) is not None
         named = (names_in(text) for text in (self._texts[0], self._texts[2]))
         self.parts = frozenset().union(*(names for names in named if len(names) <= MOST_PARTS))
@@ -68,9 +79,24 @@ class Topics:
         """Return how much the work is about a file; 0 if nothing names it, or a program writes it."""
         name = "" if _GENERATED.search(path) else _short_name(path)
         factors = (NAMED_LAST, NAMED_RECENTLY, NAMED_IN_REQUEST, NAMED_BY_FAILURE)
-        named = zip(factors, self._texts, strict=True)
-        found = [factor for factor, text in named if name and name in text]
-        return prod(found) * self.of_kind(path) if found else 0.0
+        found = [name != "" and name in text for text in self._texts]
+        if path in self._done and not (found[0] or found[3]):
+            return 0.0
+        return prod(compress(factors, found)) * self.of_kind(path) if any(found) else 0.0
+
+    def is_next(self, path: str) -> bool:
+        """Whether the last reply names a file."""
+        return _short_name(path) in self._texts[0] and not _GENERATED.search(path)
+
+    @property
+    def asked_names(self) -> frozenset[str]:
+        """The names in code that the last reply, the request or a failure mentions."""
+        last, _, *others = self._names
+        return frozenset(name for name in last.union(*others) if _IN_CODE.search(name))
+
+    def lines_of(self, path: str) -> list[tuple[int, int]]:
+        """Return the ranges of lines of a file that the last reply, the request or a failure names."""
+        return [lines for named in self._lines for lines in named.of_file(path)]
 
     def of_kind(self, path: str) -> float:
         """Return the factor on the weight of a file: tests come last, unless the work is about them."""

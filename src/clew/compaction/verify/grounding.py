@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from clew.compaction.plan import Claim, ClaimKind, Topic
+from clew.compaction.plan.digest import NUMBERS
 from clew.compaction.verify.assertions import (
     DONE_TO_FILES,
     FEWEST_WORDS,
@@ -118,6 +119,12 @@ def _not_in_file(check: ClaimCheck) -> tuple[str, str] | None:
     opening, *lines = check.claim.text.split("\n")
     name = opening.partition("text of ")[2].removesuffix(":")
     texts = [place.text for place in check.cited_texts]
+    if numbers := NUMBERS.search(name):
+        name = name[: numbers.start()]
+        quoted = [line for line in lines if not ELISION.fullmatch(line)]
+        for number, line in zip(numbers.groups(), (quoted[0], quoted[-1]) if quoted else (), strict=False):
+            if not any(_is_numbered(number, line, text) for text in texts):
+                return f'"{short(line)}" is given as line {number}', f"not so in {check.cited_messages}"
     for line in (name, *lines):
         if ELISION.fullmatch(line):
             continue
@@ -126,6 +133,12 @@ def _not_in_file(check: ClaimCheck) -> tuple[str, str] | None:
         if not any(form in text for form in forms for text in texts):
             return f'"{short(line)}" is quoted from a file', f"no such line occurs in {check.cited_messages}"
     return None
+
+
+def _is_numbered(number: str, line: str, text: str) -> bool:
+    """Whether a text shows a line of a file with this number."""
+    shown = re.compile(rf"^\s*{number}(?:→|\t|: |\|)\s*{re.escape(line.strip())}\s*$", re.MULTILINE)
+    return shown.search(text) is not None
 
 
 def _disguise(check: ClaimCheck) -> tuple[str, str] | None:
