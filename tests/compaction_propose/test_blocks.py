@@ -153,3 +153,12 @@ def test_what_is_chosen_fits(lines: list[str], room: int, wanted: list[int]):
     choice = BlockChoice(Blocks(text, list(lines_of(text))), room, 400)
     choice.show(line for line in wanted if line < len(lines))
     assert sum(len(lines[line]) + 1 for line in choice.shown if lines) <= room
+
+
+def test_if_no_whole_block_fits_the_beginning_of_the_next_one_is_shown():
+    body = "\n".join(f"    row_{n} = read(table, {n})" for n in range(90))
+    blocks = Blocks(f"def load(table):\n{body}\n    return rows\n", [(0, len("def load(table):"))])
+    choice = BlockChoice(blocks, 800, 200)
+    choice.show([])
+    assert 0 <= choice.left < 800 * 0.3
+    assert choice.shown == set(range(len(choice.shown)))

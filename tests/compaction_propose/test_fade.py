@@ -102,6 +102,11 @@ def test_of_results_in_one_message_the_needed_one_gets_the_room():
     assert needed > size * 0.7 > first == last
 
 
+def test_a_result_alone_in_its_message_takes_all_that_the_message_gets():
+    message = Message(Role.USER, (ToolResult("a", (Text("word " * 4_000, trust=Trust.UNTRUSTED),)),))
+    assert part_levels(message, 900, COUNTER.count_part, {0: 300}) == [900]
+
+
 def test_messages_before_the_running_turn_leave_room_to_its_results():
     asked = [*step("a", "Read", {"file_path": "shop/tax.py"}, LONG), text_message(Role.USER, "What is it?")]
     view = items([*asked * 12, *step("b", "Read", {"file_path": "shop/rates.py"}, LONG)])

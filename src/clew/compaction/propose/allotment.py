@@ -143,14 +143,11 @@ def part_levels(
 
 def _level_above(sizes: Sequence[int], least: Mapping[int, int], room: int) -> int:
     """Return the largest level of all parts at which they fit; some have at least so much in any case."""
-    rising = [size for number, size in enumerate(sizes) if number not in least]
     fixed = dict(least)
-    while fixed:
-        level = water_level([*rising], room - sum(fixed.values()))
+    while True:
+        rising = [size for number, size in enumerate(sizes) if number not in fixed]
+        level = water_level(rising, room - sum(fixed.values())) if rising else room
         lower = [number for number, size in fixed.items() if size < min(level, sizes[number])]
         if not lower:
             return level
-        for number in lower:  # these rise with the others
-            del fixed[number]
-            rising.append(sizes[number])
-    return water_level(rising, room)
+        del fixed[min(lower, key=fixed.__getitem__)]  # it rises with the others

@@ -11,10 +11,10 @@ that say what the work is about, best first, and ``shown`` has the numbers of th
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from clew.compaction.propose.blocks import Blocks
 from clew.compaction.propose.lines import line_size
@@ -28,6 +28,10 @@ LEAST_PART = 200
 """Characters of a part of a definition that is shown apart from others; chosen by hand."""
 PER_PIECE = 600
 """Characters of an excerpt for each separate piece of it: a dozen lines. Chosen by hand."""
+SPARE_SHARE = 0.3
+"""Share of the room: if no whole block fits and more is left, the beginning of the next block is shown..."""
+LEAST_BEGINNING = 6
+"""...if it has so many lines. Both chosen by hand."""
 GAP_SIZE = 30
 """Characters of the note before or behind a piece."""
 
@@ -42,6 +46,7 @@ class BlockChoice:
         self._sums = [0, *accumulate(self._sizes)]
         self.shown = set(shown)
         self._of_shown = sum(self._sizes[line] for line in self.shown)
+        self._room = room
         self.left = room - self._of_shown
         self._pieces = 1 + max(0, room) // PER_PIECE
         self._most_for_part = int(room * PART_SHARE)
@@ -52,7 +57,19 @@ class BlockChoice:
         for line in wanted:
             if line not in self.shown and self._pieces > 0:
                 self._show_around(line)
-        self._show_more(self.shown - before)
+        near = self.shown - before
+        self._show_more(set(near))
+        if self.left > self._room * SPARE_SHARE:
+            self._show_beginning(near)
+
+    def _show_beginning(self, near: set[int]) -> None:
+        """Show the beginning of the next block, if a lot of room is left that no whole block fits."""
+        is_blank, first = self._blocks.is_blank, min(near or self.shown, default=0)
+        run = takewhile(lambda line: line in self.shown or is_blank[line], range(first, len(is_blank)))
+        start = max(run, default=first - 1) + 1
+        end = bisect_right(self._sums, self._sums[start] + self.left - GAP_SIZE) - 1
+        if end - start >= LEAST_BEGINNING:
+            self._add(set(range(start, end)))
 
     def _show_around(self, line: int) -> None:
         """Show the definition of a line, or its signature and the largest part with the line that fits."""

@@ -61,7 +61,7 @@ _VERDICT = re.compile(
     r"(?:passed|failed|passing|failing|pass|fail|errors?|problems?|warnings?)\b"
     r"|\b(?:passed|failed|failures)[:=] ?\d|\ball (?:\w+ )?(?:tests?|checks?) (?:have )?(?:passed|pass)\b"
     r"|\bexit(?:ed)?(?: with)?(?: code| status)?:? -?\d|\bBUILD (?:SUCCESS|FAIL)).*$"
-    r"|^(?:FAIL[ \t]\S.*|ok[ \t]+\S+[ \t]+(?:[\d.]+s|\(cached\)).*|PASS|FAIL|OK)$",
+    r"|^(?:FAIL[ \t]\S.*|PASS|FAIL|OK)$",
     re.MULTILINE | re.IGNORECASE,
 )
 """A line with the result of a test run, a check or a build..."""

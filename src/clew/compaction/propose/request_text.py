@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from clew.compaction.propose.excerpt import LEAST_HEAD, REQUEST_HEAD, ExcerptSource, both_ends
-from clew.compaction.propose.lines import Span
+from clew.compaction.propose.lines import LEAST_GAP, Span
 from clew.compaction.quote_claims import beginning
 from clew.rules.request_heading import request_span
 
@@ -70,7 +70,7 @@ def outline(text: str, most_characters: int) -> str:
         return text
     head = len(beginning(text, int(most_characters * OUTLINE_HEAD)))
     room = most_characters - head
-    return ExcerptSource(text, is_guide=True).excerpt(room, ((0, head),), most_characters)
+    return ExcerptSource(text, is_guide=True).excerpt(room, ((0, head),), most_characters, LEAST_GAP)
 
 
 def _with_orders(text: str, asked: Span, most_characters: int) -> str:
