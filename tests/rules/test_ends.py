@@ -6,6 +6,7 @@ import pytest
 
 from clew.ledger import Ledger
 from clew.message import Item, Role, text_message
+from clew.rules.go_ahead import go_ahead
 from clew.rules.rule import RuleStatus
 
 
@@ -62,6 +63,96 @@ def test_what_is_for_the_time_being_ends_at_the_go_ahead(rule, words):
 def test_nothing_else_ends_a_rule(rule, words):
     pin = ledger_of(rule, words).pins.all[0]
     assert pin.is_active
+
+
+NO_CODE = "Don't change any code yet."
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "If the tests pass, go ahead.",
+        "After Bob approves, go ahead.",
+        "Once I have reviewed it, proceed.",
+        "As soon as CI is green, go ahead.",
+        "Should the tests pass, go ahead.",
+        "Tomorrow, go ahead.",
+        "Wait until tomorrow, then go ahead.",
+        "Wait until tomorrow. Then go ahead.",
+        "Let me look at it first, then go ahead.",
+        "Go ahead once Bob approves.",
+        "Go ahead and implement it if the tests pass.",
+        "Proceed only when Bob agrees.",
+        "Go ahead after lunch.",
+        "Go ahead, but wait for Bob.",
+        "I don't think the plan looks good.",
+        "That's not good, do it again.",
+        "Do not, under any circumstances, proceed",
+        "Don't proceed, please.",
+        "Write the plan to a file.",
+        "Wenn Bob zustimmt, go ahead.",
+        "Sobald die Tests grün sind: go ahead.",
+        "Si les tests passent, go ahead.",
+        "Cuando termine la revisión, go ahead.",
+        "如果测试通过，go ahead",
+    ],
+)
+def test_a_conditional_postponed_or_denied_go_ahead_ends_nothing(words: str):
+    assert NO_CODE in [pin.quote for pin in ledger_of(f"Fix the login. {NO_CODE}", words).pins.active]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I don't see any problems, go ahead.",
+        "No need to wait, go ahead.",
+        "Yes, why not, do it.",
+        "I looked at it after lunch, go ahead.",
+        "Go ahead, and if something is unclear, ask me.",
+        "Go ahead when you're ready.",
+        "Looks great! Then go ahead.",
+        "Do it! If the tests fail, tell me.",
+        "Si, go ahead.",
+    ],
+)
+def test_other_conditions_and_negations_do_not_hold_a_go_ahead_back(words: str):
+    assert NO_CODE not in [pin.quote for pin in ledger_of(f"Fix the login. {NO_CODE}", words).pins.active]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("Write the code.", "Write the code"), ("Write this, please.", "Write this")],
+)
+def test_the_words_of_a_go_ahead_are_whole(text: str, words: str):
+    assert go_ahead(text) == words
+
+
+@pytest.mark.parametrize(
+    ("ban", "words", "holds"),
+    [
+        ("Don't push or deploy yet.", "Go ahead and push.", True),
+        ("Don't delete or push anything yet.", "Go ahead and push.", True),
+        ("Don't push yet.", "Go ahead without pushing.", True),
+        ("Don't push yet.", "Go ahead. If the tests pass, push.", True),
+        ("Don't push or deploy yet.", "Go ahead, push and deploy.", False),
+        ("Don't push until I say so.", "Go ahead and push.", False),
+        ("Don't push yet, I want to release first.", "Go ahead and push.", False),
+    ],
+)
+def test_a_ban_on_acts_ends_if_each_of_them_is_permitted(ban: str, words: str, holds: bool):
+    assert bool(ledger_of(f"Fix it. {ban}", words).pins.active) == holds
+
+
+@pytest.mark.parametrize(
+    "thing",
+    ["The .env file", "The private key", "The API_KEY", "The api-keys file", "The backup", "Customer data"],
+)
+def test_a_ban_on_secrets_and_data_ends_by_words_to_the_agent_only(thing: str):
+    ban = f"Never edit {thing[0].lower()}{thing[1:]}."
+    assert ledger_of(f"Fix the login. {ban}", f"{thing} can be edited again.").pins.active
+    assert not ledger_of(
+        f"Fix the login. {ban}", f"You can edit {thing[0].lower()}{thing[1:]} again."
+    ).pins.active
 
 
 def test_what_only_might_end_a_rule_is_marked_and_the_rule_holds():

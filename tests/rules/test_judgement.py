@@ -12,7 +12,8 @@ from clew.errors import StoreDamaged
 from clew.ledger import Ledger
 from clew.message import Cite, Item, Message, Origin, Role, Text, ToolResult, Trust, text_message
 from clew.rules.candidates import sentences_to_judge
-from clew.rules.judgement import Judgement, is_protected, judgement_from_json, judgement_to_json
+from clew.rules.judgement import Judgement, judgement_from_json, judgement_to_json
+from clew.rules.protected import is_protected
 from clew.rules.rule import Kind, MadeBy, Rule, RuleRef, RuleStatus, Verdict
 
 BAN = "Never modify files under legacy/."

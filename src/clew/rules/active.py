@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from clew.message.text import lazy_pattern
-from clew.rules.permission import is_provisional, without_reason
+from clew.rules.go_ahead import is_provisional
+from clew.rules.permission import without_reason
 from clew.rules.rule import Kind, Rule, Scope
 from clew.rules.subject import Choice, Subject, choices, subject_of
 from clew.rules.words import tokens

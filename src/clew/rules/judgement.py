@@ -14,14 +14,12 @@ Sentences that bind nothing are only counted.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from clew.errors import StoreDamaged
 from clew.message import Cite, Item, JsonObject, Message, message_number, words
-from clew.message.text import lazy_pattern
 from clew.rules.findings import (
     findings_from_json,
     findings_to_json,
@@ -55,34 +53,6 @@ class Judgement:
     """Rules, and the later words of the user that end them."""
     decided: tuple[RuleRef, ...] = ()
     """Sentences that it calls decisions and that were no rules: the ledger lists them."""
-
-
-_PROTECTED = lazy_pattern(
-    r"""
-      (?<!\w)\.env\b
-    | \b(?:secrets?|credentials?|pass(?:w\w*|phrases?|codes?)|tokens?|sensitive|personal\ data   # secrets
-        |(?:api|private|access|ssh|signing|encryption)[\ _-]?keys?
-        |geheim\w*|kennw[oö]rt\w*|mots?\ de\ passe|contraseñ\w*|senhas?|wachtwoord\w*|парол\w*
-        |delet\w*|drop(?![\ -]?down)|truncate|wipe\w*|rm|destroy\w*|erase\w*|purg(?:e[ds]?|ing)  # deletion
-        |remov\w+\ (?:\w+\ ){0,2}(?:files?|folders?|director(?:y|ies)|data|databases?|tables?|records?
-          |branch(?:es)?|backups?|anything|everything)
-        |lösch\w*|supprim\w*|effac\w*|borr[ae]\w*|elimin\w*|cancella\w*|apag\w*|verwijder\w*|usu[nń]\w*|удал\w*
-        |(?:force[\ _-]?)?push\w*|pousse\w*|пуш\w*                                     # pushing
-        |(?:to|on|into|from)\ (?:the\ )?[`'"]?(?:main|master)
-        |deploy\w*|déploy\w*|despleg\w*|releas\w*|publish\w*|veröffentlich\w*|деплой\w*  # production
-        |prod|production|produktion\w*|producción|produção|produzione|productie|прод(?:акш\w*)?
-      )\b
-    | \w_(?:PASSWORD|TOKEN|SECRET|KEY)\b
-    | [删刪]除|密[码碼钥鑰]|推送|部署|生[产產]环境|[线線]上
-    | 削除|パスワード|本番|デプロイ|삭제|비밀번호|배포|운영\ ?서버
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-
-
-def is_protected(rule: Rule) -> bool:
-    """Whether a rule is about secrets, deletion, pushing or production: a model alone never ends it."""
-    return _PROTECTED.search(f"{rule.lead} {rule.quote}") is not None
 
 
 # As JSON ---------------------------------------------------------------------------------------------

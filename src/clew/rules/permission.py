@@ -1,9 +1,21 @@
-"""Permissions: whether one is really given, its reason, and the go-ahead that ends provisional rules.
+"""Permissions: whether a sentence really permits something, for which reason, and whether it ends a rule.
 
 "You can push now" permits; "you can't push", "can I push?", "Bob said I can push" and "if you can push" do
-not. Ending a rule by mistake is worse than keeping it too long, because a person can remove it by hand. A
-provisional rule ("don't write code yet") ends with a go-ahead ("sounds good, do it"). ``retire.py`` asks
-before it ends a rule.
+not. Ending a rule by mistake is worse than keeping it too long, because a person can remove it by hand.
+``retire.py`` asks before it ends a rule; the "go ahead" that ends "don't write code yet" is the matter of
+``go_ahead.py``.
+
+==========================  ==============================================  ===========================
+function                    question                                        yes
+==========================  ==============================================  ===========================
+``only_undoes_rule``        is it no rule itself?                           "you can push again"
+``permission_start``        where does it begin, after its reason?          "Friday is over, *deploy*"
+``without_reason``          what does a rule say without its last clause?   "*don't push*, I want to …"
+``is_false_permission``     does it only resemble a permission?             "if the tests pass you can"
+``is_false_lift``           does it only describe the end of a rule?        "once the freeze is over"
+``reminds``                 does it ask not to give up something?           "don't forget the tests"
+``is_directed``             does the speaker address it to the agent?       "feel free to push"
+==========================  ==============================================  ===========================
 """
 
 from __future__ import annotations
@@ -11,10 +23,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from clew.message.text import AnyCasePattern, lazy_pattern
+from clew.message.text import lazy_pattern
 from clew.rules.cues import Hit
 from clew.rules.languages import ENGLISH
-from clew.rules.rule import Kind, Rule
+from clew.rules.protected import is_protected
+from clew.rules.rule import Rule
 from clew.rules.words import Token, model
 from clew.rules.words import words as known_words
 
@@ -163,17 +176,6 @@ def reminds(text: str) -> bool:
     return _REMINDS.search(text) is not None
 
 
-_RISKY = lazy_pattern(
-    r"""
-    \b(?:secrets?|credentials?|passwords?|tokens?|api\ keys?|\.env|sensitive|personal\ data   # secrets
-      |delet\w*|drop|truncate|wipe|rm                                                        # deletion
-      |push\w*|force                                                                         # "force-push"
-      |deploy\w*|releas\w*|publish\w*|prod(?:uction)?|main|master|migrat\w*|customer         # production
-    )\b
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Subjects of rules that only an explicit permission ends."""
 _DIRECTED = lazy_pattern(
     r"""
       \b(?:you|u|we)(?:['’]re|\ are)?\ (?:now\ |also\ |again\ |then\ )?
@@ -217,136 +219,4 @@ def is_directed(text: str, language: str, rule: Rule) -> bool:
         return True
     if len(text.split()) > _LONG_GRANT or _DIRECTED.search(text) is None:
         return False
-    return _ADDRESSED.search(text) is not None or _RISKY.search(rule.quote) is None
-
-
-_WORK = lazy_pattern(
-    r"""
-    \b(?:cod(?:e|ing)|implement\w*|chang\w+|edits?|editing|modif\w+    # "no code", "don't change"
-      |anything|action|actions                                         # "don't do anything"
-      |start|begin|proceed                                             # "don't start"
-      |build\w*|fix\w*|refactor\w*|touch\w*|write|writing              # "no refactoring"
-      |execut\w*|run(?:ning)?                                          # "don't run it"
-    )\b
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_FOR_NOW = lazy_pattern(
-    r"""
-      \byet\b | \bfor\ now\b | \bright\ now\b                                # "not yet"
-    | \bat\ this\ (?:point|stage)\b | \bfor\ the\ moment\b                   # "at this stage"
-    | \bjust\ (?:the\ )?(?:analysis|plan|report|review|explanation)\b        # "just the plan"
-    # "only look":
-    | \b(?:only|just)\ (?:look|read|analy[sz]e|explain|plan|discuss|investigate|diagnose|validate)\b
-    | \buntil\ i\b                                                           # "until I say so"
-    # "without changing it", "talk me through it before coding":
-    | \bwithout\ (?:attempting\ to\ |trying\ to\ )?(?:implement|chang|writ|edit|modify|touch|making|doing)\w*
-    | \A(?!.*\b(?:always|each|every|never|whenever|from\ now\ on)\b)
-      .*?\b(?:talk|tell|show|explain|propose|discuss|walk|suggest)\b.{1,80}
-      \bbefore\ (?:coding|implementing|writing\ (?:any\ )?code|making\ (?:any\ )?changes
-        |you\ (?:code|implement))\b
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_FORBIDS_ANY_CHANGE = lazy_pattern(
-    r"""
-    \b(?:do\ not|don['’]?t|no|without|never)\b[^.]{0,30}
-    \b(?:cod(?:e|ing)|implementation|implement\w*          # "don't write any code"
-      |any(?:thing)?\ changes|anything|any\ changes|changes  # "don't make any changes"
-      |action|commands?                                    # "run no commands"
-    )\b
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_LASTING_OR_LOCAL = lazy_pattern(
-    r"""
-      [\w.-]+/                      # a folder: "src/api"
-    | \w\.[a-z]{1,4}\b              # a file: "main.py"
-    | \b(?:always|never|ever)\b     # "never"
-    | \bfor\ me\b | \bmyself\b     # "don't write code for me", who does it
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Words of a rule about one place, or one that is meant to last: a go-ahead does not end it."""
-_LIMITS_TO = lazy_pattern(
-    r"\b(?:work|focus|stay)\s+(?:on|in)\b.{0,40}\b(?:only|exclusively)\b", re.IGNORECASE
-)
-"""A limit to a part of the work, which the go-ahead for that part does not end."""
-_ACT = lazy_pattern(
-    r"""
-    \b(push|commit|merg|deploy|delet|remov|releas|publish|install|forc|drop|revert|reset|overwrit)
-    [pt]?(?:e|e?s|e?d|ing|en|ments?|ions?|als?|ations?)?\b              # "deleting", "dropped", "deployment"
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-"""Acts that a plain "go ahead" does not permit: they must be named, in any form."""
-_GO_AHEAD = AnyCasePattern(
-    r"""
-      (?:\A|[.!,;:\n]\s*                                       # the start of a clause, or after an agreement:
-        |\b(?:ok(?:ay)?|yes|yeah|yep|sure|great|good|perfect|please|now|then|so|and
-          |looks\ good|sounds\ good|approved)\W+)              # "sounds good, "
-      (?:please\ |now\ |let['’]?s\ |you\ can\ (?:now\ )?|feel\ free\ to\ |start\ to\ |then\ |just\ )*
-      (?:go\ ahead|do\ it|do\ that|proceed|go\ for\ it      # "let's do it"
-        |make\ it\ so|ship\ it|implement|get\ started        # "ship it"
-        |start\ (?:coding|implementing|building|with)          # "start with step 1"
-        |begin\ (?:coding|implementing)                        # "begin coding"
-        |execute\ (?:it|the\ plan|this)                        # "execute the plan"
-        |apply\ (?:it|them|the\ (?:changes?|fix|plan))         # "apply the fix"
-        |make\ the\ changes?                                   # "now make the changes"
-        |write\ (?:the\ |it|this)(?:\ code)?                   # "write it"
-        |carry\ (?:it\ )?on|build\ it|fix\ it|code\ it         # "fix it"
-        |you(?:['’]re|\ are)\ (?:good|free|clear)\ to\ (?:go|start))\b   # "you're good to go"
-    | \A\W*(?:approved|lgtm|green\ light|go)\W*\Z              # the whole message: "LGTM!"
-    | \b(?:plan|proposal|design)\ (?:is\ )?(?:approved|looks\ good|sounds\ good)\b   # "the plan looks good"
-    """,
-    re.VERBOSE,
-)
-_NOT_GO = lazy_pattern(
-    r"""
-      \b(?:don['’]?t|do\ not|not|never                         # denied: "do not proceed"
-        |before|until|once|after|if|when                       # conditional: "before you start"
-        |should|shall|can|could|would|may)\ (?:you\ |we\ |i\ )?(?:\w+\ )?   # asked: "should I go ahead"
-      (?:go\ ahead|do\ it|proceed|implement|get\ started|start)\b
-      (?!\W*please)                                            # a request: "can you do it, please"
-    | \?\s*\Z                                                  # any question: "proceed?"
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_SHORT = 400
-"""Characters of a message that may give the go-ahead by its opening words; chosen by hand."""
-
-
-def is_provisional(rule: Rule) -> bool:
-    """Return True if a rule holds only until the user gives the go-ahead."""
-    if rule.kind not in (Kind.PROHIBITION, Kind.SCOPE, Kind.REQUIREMENT):
-        return False
-    text = rule.quote
-    if _FOR_NOW.search(text):
-        return _LIMITS_TO.search(text) is None
-    return (
-        rule.kind is Kind.PROHIBITION
-        and _FORBIDS_ANY_CHANGE.search(text) is not None
-        and not _LASTING_OR_LOCAL.search(text)
-    )
-
-
-def go_ahead(text: str) -> str:
-    """Return the words of a short message that give the go-ahead; empty if there are none."""
-    if len(text) > _SHORT:
-        text = text[: text.find("\n", 1)] if "\n" in text[1:_SHORT] else ""
-    match = _GO_AHEAD.search(text)
-    if match is None or _NOT_GO.search(text):
-        return ""
-    return text[slice(*match.span())].strip(" .,;:!\n") or text.strip()
-
-
-def _acts(text: str) -> set[str]:
-    return {match[1].lower() for match in _ACT.finditer(text)}
-
-
-def ends_provisional(rule: Rule, text: str) -> bool:
-    """Return True if a go-ahead covers what a provisional rule forbids."""
-    named = _acts(rule.quote)
-    if named:
-        return not named.isdisjoint(_acts(text))
-    return _WORK.search(rule.quote) is not None or _FOR_NOW.search(rule.quote) is not None
+    return _ADDRESSED.search(text) is not None or not is_protected(rule)

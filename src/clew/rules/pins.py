@@ -20,9 +20,10 @@ from clew.rules.active import ActiveRules
 from clew.rules.codec import copy_tracker
 from clew.rules.find import find, find_candidates, rule_sentences
 from clew.rules.findings import SPEAKERS, Ending, Findings, in_whole_message, overlapping, span_in
-from clew.rules.judgement import Judgement, MessageNamed, is_protected
-from clew.rules.permission import go_ahead, is_provisional
+from clew.rules.go_ahead import go_ahead, is_provisional
+from clew.rules.judgement import Judgement, MessageNamed
 from clew.rules.prefilter import may_state_rule
+from clew.rules.protected import is_protected
 from clew.rules.retire import retire
 from clew.rules.rule import (
     CALLED,

@@ -2,7 +2,8 @@
 
 In: the rules in force and a message. Out: a ``Retirement`` for each rule that it ends, with the words that
 do. "You can push now" lifts "never push"; "use tabs" supersedes "use spaces"; "go ahead" ends "don't write
-code yet". ``Pins`` applies them. What only resembles a permission is recognised in ``permission.py``.
+code yet" (``go_ahead.py``). ``Pins`` applies them. What only resembles a permission is recognised in
+``permission.py``.
 """
 
 from __future__ import annotations
@@ -19,14 +20,12 @@ from clew.rules.active import ActiveRules, IndexedRule, has_bound, numbers
 from clew.rules.cues import Hit
 from clew.rules.evidence import Evidence
 from clew.rules.find import found_in, rule_sentences
+from clew.rules.go_ahead import ends_provisional, go_ahead, is_provisional
 from clew.rules.permission import (
     PERMITS,
-    ends_provisional,
-    go_ahead,
     is_directed,
     is_false_lift,
     is_false_permission,
-    is_provisional,
     permission_start,
     reminds,
 )
