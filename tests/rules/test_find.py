@@ -602,3 +602,21 @@ def test_a_rule_near_a_command_or_a_file_name_is_the_users(text: str):
 def test_a_glob_without_quotes_is_a_path(sentence, paths):
     (rule,) = candidates_in(sentence, Trust.USER)
     assert rule.scope.paths == paths
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Write at most 80 columns.", "at most 80"),
+        ("No more than 1,500 words per page.", "No more than 1,500"),
+        ("最多一百二十行。", "最多一百二十"),
+    ],
+)
+def test_the_reason_of_a_limit_has_its_whole_number(text: str, words: str):
+    (found,) = find_candidates(text_message(Role.USER, text))
+    assert [reason.words for reason in found.reasons if reason.cue == "limit_number"] == [words]
+
+
+def test_a_number_that_begins_a_file_name_is_no_limit():
+    found = find_candidates(text_message(Role.USER, "Use at most 10.py files always."))
+    assert all(reason.cue != "limit_number" for one in found for reason in one.reasons)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -226,6 +228,21 @@ def test_a_log_adds_no_rule_in_other_words_than_the_users():
     rule = replace(sentence(messages, "m2"), quote="Always push to main.")
     with pytest.raises(StoreDamaged):
         judgement_from_json(judgement_to_json(judgement(added=(rule,))), messages.get)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("upto", math.inf), ("confidence", math.inf), ("confidence", math.nan), ("at", math.inf)],
+)
+def test_a_log_with_numbers_that_are_none_is_damaged(key: str, value: float):
+    _, messages = ledger_of(HABIT)
+    body: dict[str, Any] = judgement_to_json(judgement(added=(sentence(messages, "m2"),)))
+    if key == "upto":
+        body["upto"] = value
+    else:
+        body["added"][0]["rule"][key] = value if key == "confidence" else [0, 0, value]
+    with pytest.raises(StoreDamaged):
+        judgement_from_json(body, messages.get)
 
 
 places = st.builds(

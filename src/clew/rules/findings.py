@@ -17,7 +17,7 @@ from clew.rules.codec import from_json, to_json
 from clew.rules.rule import Force, How, Kind, Reason, Rule, RuleRef, Scope, Span, Strength
 from clew.rules.speech import utterances
 
-FINDER = 15
+FINDER = 16
 """Version of the rule finder. Increment it with every change of what it finds or ends."""
 SPEAKERS = frozenset((Role.USER, Role.DEVELOPER, Role.SYSTEM))
 """Roles whose messages can state rules."""
@@ -101,7 +101,7 @@ def findings_from_json(value: Json, item: Item) -> Findings:
         raise StoreDamaged("rule findings must be a list")
     try:
         return tuple(_step_from_json(one, item) for one in value)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as cause:
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError, AttributeError) as cause:
         raise StoreDamaged(f"rule findings are malformed ({cause!r})") from cause
 
 
@@ -125,7 +125,7 @@ def _step_from_json(value: Any, item: Item) -> Rule | Ending:  # noqa: ANN401  #
         _scope(value.get("scope")),
         _one_of(Strength, value["strength"], Strength.MUST),
         trust,
-        float(value["confidence"]),
+        _confidence(value["confidence"]),
         tuple(Reason(str(cue), str(words), float(weight)) for cue, words, weight in value["reasons"]),
         str(value.get("lead", "")),
         _one_of(Force, value.get("force"), Force.STANDING),
@@ -134,6 +134,13 @@ def _step_from_json(value: Any, item: Item) -> Rule | Ending:  # noqa: ANN401  #
     if not _is_said(found, item):
         raise StoreDamaged(f"the recorded rule {found.quote[:60]!r} is not in message {item.id}")
     return found
+
+
+def _confidence(value: Any) -> float:  # noqa: ANN401  # JSON on its way in
+    confidence = float(value)
+    if not 0 <= confidence <= 1:  # also for NaN
+        raise ValueError(f"a confidence of {confidence}")
+    return confidence
 
 
 def _is_said(found: Rule, item: Item) -> bool:
@@ -147,12 +154,19 @@ def _is_said(found: Rule, item: Item) -> bool:
 
 
 def is_of_user(item: Item, span: Span) -> bool:
-    """Return whether the words at a place of a message are the user's own, not of a prompt or a tool."""
+    """Return whether the words at a place of a message are the user's own, not of a prompt or a tool.
+
+    A message with the role of a tool has such words if the person answered instead of the tool, as in a form:
+    its reader then labelled them with the trust of the user, which text of a tool never gets.
+    """
     return _trust_of_words(item, span) is Trust.USER and item.message.role in (Role.USER, Role.TOOL)
 
 
 def _trust_of_words(item: Item, span: Span) -> Trust | None:
-    """Return the trust of words that may state or end rules; None if there are no such words."""
+    """Return the trust of words that may state or end rules; None if there are no such words.
+
+    They are text of a speaker, or what the person answered in the result of a call.
+    """
     part, start, end = span
     if not 0 <= part < len(item.message.parts) or not 0 <= start < end:
         return None
@@ -160,9 +174,9 @@ def _trust_of_words(item: Item, span: Span) -> Trust | None:
     if isinstance(spoken, Text) and item.message.role in SPEAKERS:
         said = item.message.origin is Origin.SPOKEN and end <= len(spoken.text)
         return spoken.trust if said else None
-    beside = (one for one in utterances(item) if one.aside and one.part == part)
-    within = (one.trust for one in beside if one.start <= start and end <= one.start + len(one.text))
-    return max(within, default=None)
+    answers = (one for one in utterances(item) if one.aside and one.part == part)
+    around = (one.trust for one in answers if one.start <= start and end <= one.start + len(one.text))
+    return next(around, None)  # answers do not overlap: at most one contains the words
 
 
 def _one_of(kind: Any, value: Any, default: Any) -> Any:  # noqa: ANN401  # an enum that may have grown since

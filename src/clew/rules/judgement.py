@@ -93,7 +93,7 @@ def judgement_from_json(body: JsonObject, message_named: MessageNamed) -> Judgem
             ended=tuple(_ended(one, message_named) for one in value["ended"]),
             decided=tuple(_decided(one, message_named) for one in value.get("decided", ())),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as cause:
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as cause:
         raise StoreDamaged(f"the judgement of rules is malformed ({cause!r})") from cause
 
 

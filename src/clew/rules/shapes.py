@@ -1,8 +1,41 @@
 """Cues that are not phrases: the form of a sentence, and combinations of its phrases.
 
-"Why is it always red?" has the cue ``question``, "NEVER push" the cue ``shouted``, "tabs, not spaces" the cue
-``contrast``, and "at most 80 columns" combines the phrase "at most" with a number to ``limit_number``.
-``evidence.py`` adds these to the phrases; the weights are in ``data/model.toml``.
+``evidence.py`` calls ``shapes`` after it has found the phrases ("hits") of ``data/LANGUAGE.toml``, and adds
+what is found here. The weights are in ``data/model.toml``: most of these cues make a rule more or less
+likely, some decide alone.
+
+================  ==================================================  =====================================
+cue               means                                               example; the words of the cue starred
+================  ==================================================  =====================================
+*of the whole sentence (``shapes``)*
+``ban``           a ban on what outlasts the step (``lasting_bans``)  "*u r not to email customers*"
+``question``      ends in a question mark                             "why is it always red*?*"
+``colon``         introduces something                                "these are the rules*:*"
+``tiny``          has one or two words                                "*never mind*"
+``long``          has more than 35 words
+``measure``       names an amount of text                             "use at most *200 words*"
+``always_do``     a label orders what follows; "Never:" is a ``ban``  "*Always*: run the tests"
+``leave_now``     a permission that only undoes a rule                "*you can push again*"
+*of its words*
+``you``           addresses the agent (``_emphasis_hits``)            "*you* must not push"
+``shouted``       a cue of a rule in capitals (``_emphasis_hits``)    "*NEVER* push"
+``duty``          a named thing must be some way (``_duty_hits``)     "the *migration must* be reversible"
+``duty_weak``     ... should be some way                              "*answers should* be short"
+``contrast``      a last clause excludes (``_contrast_hits``)         "tabs, *not spaces*"
+``bare_no``       ... by "no", outside a task                         "plain SQL, *no ORM*"
+``platform``      what the work runs on (``_description_hits``)       "*we're on Python 3.8*"
+``reports``       only describes a limit (``_description_hits``)      "*the table has 100 rows at most*"
+``error_text``    a program's message (``_error_message_hits``)       "*npm error* you must be logged in"
+``fragment``      no sentence (``_fragment_hits``)                    "*before going on*."
+``only_the``      restricts to a thing (``_fragment_hits``)           "*only that file*"
+*of phrases that meet (``_combined_hits``)*
+``limit_number``  a limit with its number                             "*at most 80* columns"
+``only_task``     a task with "only" or "without"                     "change *only* the parser"
+``gate_task``     a task with a time                                  "run the tests *before merging*"
+``each_turn``     a task for each turn                                "end *every message* with a sum"
+``if_order``      an order for a case                                 "*if it is missing, leave* it out"
+``asked``         a polite question that binds                        "*can you* keep the price the same"
+================  ==================================================  =====================================
 """
 
 from __future__ import annotations
@@ -22,20 +55,24 @@ OPENING = 8
 ORDERS = frozenset(("task", "use", "ensure"))
 """Cues of an order if they open a sentence."""
 _OPENS_ORDER = ORDERS | {"conduct"}
+"""The same, and cues of an order on how to behave: "answer in ..."."""
 _ASKING = ("?", "？", "吗", "嗎")
-# Words and characters, chosen by hand:
+"""How a question ends."""
+# All limits in words and characters are chosen by hand.
 _TINY_WORDS = 2
+"""Words up to which a sentence is ``tiny``: "thanks", "never mind"."""
 _LONG_WORDS = 35
+"""Words from which on a sentence says much besides a rule; it is ``long`` if it has more."""
 _SHORT_WORDS = 10
 """Words before a last clause that contrasts: "we use plain SQL, no ORM"."""
 _BARE_WORDS = 4
 """Words of a sentence that only names: "only that file"."""
 _NUMBER_WITHIN = 20
-"""Characters after a limit in which its number is: "at most the last 3"..."""
+"""Characters after a limit within which its number begins: "at most the last 3"."""
 _BOUND_WITHIN = 40
-"""...or before it: "80 columns at most"."""
-_NUMERAL = lazy_pattern(r"[一二两三四五六七八九十百]|(?<![A-Za-z\d.])\d(?!\.[A-Za-z])")
-"""A number in digits or Chinese numerals, not part of a name or a version."""
+"""Characters before a limit within which its number begins: "80 columns at most"."""
+_NUMERAL = lazy_pattern(r"[一二两三四五六七八九十百]+|(?<![A-Za-z\d.])\d++(?:[.,]\d++)*+(?!\.[A-Za-z])")
+"""A whole number in digits ("1,500") or Chinese numerals, not part of a name or a version."""
 _VERSION = lazy_pattern(
     r"\s*(?:[^\W\d_]{1,8}\s+){0,2}?(?:(?:i?[A-Z][\w.+#-]*\s){1,2}v?\d[\d.]*|[a-z][\w.+#-]*\s?v?\d+\.\d[\d.]*)"
 )
@@ -49,6 +86,7 @@ _MEASURE = lazy_pattern(
 )
 """An amount of text: "200 words"."""
 _CAPITALS = lazy_pattern(r"[A-ZÀ-ÖØ-ÞА-ЯЁ]['’]?[A-ZÀ-ÖØ-ÞА-ЯЁ]")
+"""Two capitals in a row, without which no word can be shouted: "DON'T"."""
 _LABEL = lazy_pattern(r"(never|don't|do not|always|forbidden)\s?:\s", re.IGNORECASE)
 """A label that makes a rule of what follows: "Never: edit this file"."""
 _ERROR_TEXT = lazy_pattern(
@@ -59,11 +97,13 @@ _ERROR_TEXT = lazy_pattern(
 _TIMES = frozenset(("before", "after", "once", "until"))
 """First words of a time that is no sentence alone: "before going on."."""
 _CONNECTING = frozenset(("ok", "okay", "so", "and", "but", "now", "also", "then", "please"))
+"""Words before the first word that counts: "and only that file"."""
 _NO_THING = frozenset(
     ("in", "on", "at", "when", "if", "after", "for", "once", "with", "by", "then", "works", "fails", "from")
 )
 """Words after "only" that do not name a thing."""
 _ADDRESS = frozenset(("you", "your", "yourself"))
+"""Words that address the agent."""
 _IN_CASE = frozenset((*ORDERS, "omit", "skip", "keep", "avoid", "conduct"))
 """Orders that may follow a condition: "if it is missing, leave the setting out"."""
 _WITH_ORDER = {
@@ -78,7 +118,9 @@ _ASKED = frozenset(
 )
 """Cues that make a rule of a polite question: "can you keep the price the same"."""
 _NEGATING = frozenset(("not", "no"))
+"""First words of a clause that contrasts."""
 _SHOULD = frozenset(("should", "shouldn't", "ought", "need", "needs"))
+"""Words of a weak duty; others ("must", "has to") make a strong one."""
 
 
 def shapes(text: str, words: Sequence[Token], hits: Sequence[Hit], *, spaced: bool) -> Iterator[Hit]:
@@ -220,8 +262,8 @@ def _number(text: str, words: Sequence[Token], start: int, end: int) -> tuple[in
     for token in words:
         if start <= token.start < end and token.word in numbers:
             return token.start, token.end
-    figure = _NUMERAL.search(text, max(0, start), max(0, end))
-    return figure.span() if figure else None
+    figure = _NUMERAL.search(text, max(0, start))
+    return figure.span() if figure and figure.start() < end else None
 
 
 def _combined_hits(text: str, words: Sequence[Token], hits: Sequence[Hit]) -> Iterator[Hit]:

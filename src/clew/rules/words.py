@@ -23,20 +23,36 @@ CODE = "`"
 QUOTE = '"'
 PATH = "/"
 
+# Alternatives are tried in order: the first that matches at a place wins. To the right, an example of each.
 _TOKEN = lazy_pattern(
     r"""\s*(?:
-      (?P<plain>[^\W_]+)(?=[\s,;!?)]|[.:](?:\s|\Z)|\Z)    # most words; the rest is rarer and dearer
-    | (?P<code>`[^`\n]*` | (?<![\w-])--?[a-z][\w-]* | [^\W_]*_\w+ | [^\W\d_][^\W_]*(?=\((?:\w{2,}[,.)]|\))))
-    | (?P<quote>"[^"\n]{1,300}" | “[^”\n]{0,300}” | «[^»\n]{0,300}» | 「[^」\n]{0,300}」
-        | (?<!\w)'[^'\n]{2,120}'(?!\w) | (?<!\w)"[^"\n]*\Z)
-    | (?P<command>\A/[a-z][\w:-]*(?=\s))
-    | (?P<path>https?://\S+ | (?<!\w)(?:@|[A-Za-z]:)(?:\\[\w.@$~-]+){2,}
-        | (?<![\w/])@?[\w.~*-]{0,200}+(?:/[\w.*@$-]+)+/? | (?<![\w/])[\w-]+/(?=[\s,.;:!?)]|\Z)
-        | (?<![\w/.])(?=[\w-]++\.\w)[\w.-]{0,80}\w\.
-          (?:py|[jt]sx?|jsonl?|toml|ya?ml|md|txt|html?|s?css|sql|sh|lock|env|csv)(?![\w/]|\.\w))
-    | (?P<word>[^\W_]+-only\b | (?i:don'ts)\b | (?i:don|doesn|didn|isn|won|can)'t(?=[a-z])
-        | [^\W_]+(?:'(?:t|s|re|d|ll|ve|m|T|S|RE|D|LL|VE|M)(?!\w))?)
-    | (?P<mark>[,;:()—–…!?.，、：；。！？（）] | (?<=\s)-{1,2}(?=\s)))""",
+      (?P<plain>[^\W_]+)(?=[\s,;!?)]|[.:](?:\s|\Z)|\Z)    # "push ", "now.": most words; the rest is slower
+    | (?P<code>
+        `[^`\n]*`                                         # `a.py`
+      | (?<![\w-])--?[a-z][\w-]*                          # --force, -f
+      | [^\W_]*_\w+                                       # user_id, _private
+      | [^\W\d_][^\W_]*(?=\((?:\w{2,}[,.)]|\))))          # parse() and parse(text): the name
+    | (?P<quote>
+        "[^"\n]{1,300}" | “[^”\n]{0,300}” | «[^»\n]{0,300}» | 「[^」\n]{0,300}」      # "done"
+      | (?<!\w)'[^'\n]{2,120}'(?!\w)                      # 'done', not the apostrophes of "it's Bob's"
+      | (?<!\w)"[^"\n]*\Z)                                # a quotation that a sentence leaves open: "done
+    | (?P<command>\A/[a-z][\w:-]*(?=\s))                 # /review at the start; it is no word
+    | (?P<path>
+        https?://\S+                                     # https://example.org/a
+      | (?<!\w)(?:@|[A-Za-z]:)(?:\\[\w.@$~-]+){2,}        # C:\src\app
+      | (?<![\w/])@?[\w.~*-]{0,200}+(?:/[\w.*@$-]+)+/?     # src/app.py, /etc/hosts, @scope/name, lib/*
+      | (?<![\w/])[\w-]+/(?=[\s,.;:!?)]|\Z)               # legacy/
+      | (?<![\w/.])(?=[\w-]++\.\w)[\w.-]{0,80}\w\.        # setup.py, app.test.ts: a file without a folder
+        (?:py|[jt]sx?|jsonl?|toml|ya?ml|md|txt|html?|s?css|sql|sh|lock|env|csv)(?![\w/]|\.\w))
+    | (?P<word>
+        [^\W_]+-only\b                                   # read-only
+      | (?i:don'ts)\b                                     # dos and don'ts
+      | (?i:don|doesn|didn|isn|won|can)'t(?=[a-z])        # don'tpush: "don't"
+      | [^\W_]+(?:'(?:t|s|re|d|ll|ve|m|T|S|RE|D|LL|VE|M)(?!\w))?)     # it's, DON'T; the parts of end-to-end
+    | (?P<mark>
+        [,;:()—–…!?.，、：；。！？（）]                       # a mark ends a clause
+      | (?<=\s)-{1,2}(?=\s)                                 # a dash: "a - b"
+    ))""",
     re.VERBOSE,
 )
 _REMEMBERED = 16
