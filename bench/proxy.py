@@ -34,7 +34,7 @@ from urllib.parse import urlsplit
 import clew
 from clew.message import Role
 from clew.providers import wire_named
-from clew.proxy.reactor import Compactions, Reaction
+from clew.proxy.reactor import Reaction, RequestReactor
 from clew.proxy.relay import HttpRequest, Upstream
 from clew.proxy.server import Proxy, Routes
 from clew.proxy.stats import Stats
@@ -132,7 +132,7 @@ def load(args: argparse.Namespace) -> None:
     server = multiprocessing.Process(target=upstream, args=(theirs,), daemon=True)
     server.start()
     stats, to = Stats(), Upstream.of(ours.recv())
-    react = Compactions(stats, compact=args.compact, window=args.window)
+    react = RequestReactor(stats, compact=args.compact, window=args.window)
     react.warm_up()
     timed = TimedProxy(Routes(to, to), react, stats)
     with timed.running() as proxy:
@@ -182,7 +182,7 @@ def answer(folder: Path, number: int) -> None:
     print("|---|---|---|---|---|---|---|")
     for name, entries in itertools.islice(sessions(folder), number):
         for follows in (True, False):
-            react = Compactions(Stats())
+            react = RequestReactor(Stats())
             react.warm_up()
             begun, spent = time.process_time(), [0.0]
             for end in range(1, len(entries) + 1 if follows else 1):

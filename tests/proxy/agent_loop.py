@@ -17,7 +17,7 @@ from typing import Any
 from clew.errors import ContextTooLong
 from clew.message import Message, Role, Text, ToolCall, Usage
 from clew.providers.model import Ask, Reply, Stop
-from clew.proxy.reactor import Compactions
+from clew.proxy.reactor import RequestReactor
 from clew.proxy.relay import Upstream
 from clew.proxy.server import Proxy, Routes
 from clew.proxy.stats import Stats
@@ -197,7 +197,7 @@ AGENTS = {
 @contextmanager
 def _proxy(url: str, window: int | None) -> Iterator[Proxy]:
     stats, upstream = Stats(), Upstream.of(url)
-    react = Compactions(stats, compact=window is not None, window=window)
+    react = RequestReactor(stats, compact=window is not None, window=window)
     with Proxy(Routes(upstream, upstream), react, stats).running() as proxy:
         yield proxy
     react.close()

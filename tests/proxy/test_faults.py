@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from clew.log.store import SqliteStore
-from clew.proxy.reactor import Compactions
+from clew.proxy.reactor import RequestReactor
 from clew.proxy.stats import Stats
 from clew.session import Session
 from clew.settings import store_path
@@ -90,7 +90,7 @@ def test_a_client_gets_what_the_upstream_sent(fault, compact):
     stats = Stats()
     with (
         Raw(*FAULTS[fault], pause=0.02) as upstream,
-        proxy_to(upstream.url, Compactions(stats, compact=compact)).running() as proxy,
+        proxy_to(upstream.url, RequestReactor(stats, compact=compact)).running() as proxy,
     ):
         direct, through = received(upstream.url, raw), received(proxy.url, raw)
     assert through[0] == direct[0]

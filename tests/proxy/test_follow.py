@@ -9,7 +9,7 @@ import pytest
 
 from clew.log.store import SqliteStore
 from clew.proxy import follow
-from clew.proxy.reactor import Compactions
+from clew.proxy.reactor import RequestReactor
 from clew.proxy.relay import HttpRequest
 from clew.proxy.stats import Stats
 from clew.session import Session
@@ -28,19 +28,19 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def react():
-    made = Compactions(Stats())
+    made = RequestReactor(Stats())
     yield made
     made.close()
 
 
-def send(react: Compactions, raw: bytes, session: str = "s1") -> str:
+def send(react: RequestReactor, raw: bytes, session: str = "s1") -> str:
     """Send a request and wait for the background; return the session that answered it, or nothing."""
     label = react(HttpRequest("POST", "/v1/messages", [("x-claude-code-session-id", session)], raw)).label
     assert react.settle()
     return label.split()[1] if label.startswith("answered") else ""
 
 
-def grow(react: Compactions, messages: Messages) -> None:
+def grow(react: RequestReactor, messages: Messages) -> None:
     for end in range(1, len(messages) + 1, 2):
         send(react, body(messages[:end]))
 
@@ -52,7 +52,7 @@ def logged(name: str) -> list[str]:
         return [json.dumps(one.event.body) for one in events]
 
 
-def test_a_compaction_finds_the_conversation_in_the_log(react: Compactions) -> None:
+def test_a_compaction_finds_the_conversation_in_the_log(react: RequestReactor) -> None:
     messages = [TASK, *work(0, 60)]
     grow(react, messages)
     followed = react.stats["followed"]
@@ -63,29 +63,29 @@ def test_a_compaction_finds_the_conversation_in_the_log(react: Compactions) -> N
     assert react.stats["not_followed"] == 0
 
 
-def test_the_digest_is_the_same_as_without_following(react: Compactions, tmp_path, monkeypatch) -> None:
+def test_the_digest_is_the_same_as_without_following(react: RequestReactor, tmp_path, monkeypatch) -> None:
     messages = [TASK, *work(0, 60)]
     grow(react, messages)
     exchange = HttpRequest("POST", "/v1/messages", [("x-claude-code-session-id", "s1")], summary(messages))
     followed = json.loads(react(exchange).body or b"")["content"]
     monkeypatch.setenv("CLEW_HOME", str(tmp_path / "other"))
-    cold = Compactions(Stats())
+    cold = RequestReactor(Stats())
     assert json.loads(cold(exchange).body or b"")["content"] == followed
     cold.close()
 
 
-def test_a_new_process_continues_the_log(react: Compactions) -> None:
+def test_a_new_process_continues_the_log(react: RequestReactor) -> None:
     messages = [TASK, *work(0, 60)]
     grow(react, messages[:81])
     react.close()
-    again = Compactions(Stats())
+    again = RequestReactor(Stats())
     grow(again, messages)
     name = send(again, summary(messages))
     again.close()
     assert len(logged(name)) == len(messages) + 1
 
 
-def test_text_that_clients_append_to_the_last_message_only_is_not_logged(react: Compactions) -> None:
+def test_text_that_clients_append_to_the_last_message_only_is_not_logged(react: RequestReactor) -> None:
     messages = [TASK, *work(0, 60)]
     for end in range(1, len(messages) + 1, 2):
         last = messages[end - 1]
@@ -97,7 +97,7 @@ def test_text_that_clients_append_to_the_last_message_only_is_not_logged(react: 
     assert not any("once" in one for one in logged(name))
 
 
-def test_a_conversation_that_was_rewound_gets_a_session_of_its_own(react: Compactions) -> None:
+def test_a_conversation_that_was_rewound_gets_a_session_of_its_own(react: RequestReactor) -> None:
     messages = [TASK, *work(0, 60)]
     grow(react, messages)
     first = send(react, summary(messages))
@@ -110,7 +110,7 @@ def test_a_conversation_that_was_rewound_gets_a_session_of_its_own(react: Compac
     assert any(RULE in one for one in logged(second))
 
 
-def test_a_conversation_whose_digest_was_not_used_goes_on(react: Compactions) -> None:
+def test_a_conversation_whose_digest_was_not_used_goes_on(react: RequestReactor) -> None:
     messages = [TASK, *work(0, 60)]
     name = send(react, summary(messages))
     more = [*messages, {"role": "assistant", "content": "Going on."}, *work(60, 90)]
@@ -119,19 +119,19 @@ def test_a_conversation_whose_digest_was_not_used_goes_on(react: Compactions) ->
     assert len(logged(name)) == len(more) + 2
 
 
-def test_short_conversations_are_not_logged(react: Compactions) -> None:
+def test_short_conversations_are_not_logged(react: RequestReactor) -> None:
     grow(react, [TASK, *work(0, 5)])
     assert not store_path().exists()
 
 
-def test_an_error_in_the_background_changes_no_request(react: Compactions) -> None:
+def test_an_error_in_the_background_changes_no_request(react: RequestReactor) -> None:
     store_path().parent.mkdir(parents=True)
     store_path().mkdir()  # no log can be opened here
     grow(react, [TASK, *work(0, 40)])
     assert react.stats["not_followed"] > 0
 
 
-def test_lists_of_one_client_that_alternate_keep_their_sessions(react: Compactions) -> None:
+def test_lists_of_one_client_that_alternate_keep_their_sessions(react: RequestReactor) -> None:
     lists = [[TASK, {"role": "assistant", "content": f"Way {way}."}, *work(0, 40)] for way in "ab"]
     names: list[list[str]] = [[], []]
     for turn in range(3):

@@ -17,7 +17,7 @@ from clew.providers import wire_named
 from clew.providers.model import Ask, Reply
 from clew.proxy import in_flight
 from clew.proxy.in_flight import InFlight
-from clew.proxy.reactor import Compactions, Reaction
+from clew.proxy.reactor import Reaction, RequestReactor
 from clew.proxy.relay import HttpRequest, Upstream
 from clew.proxy.sealed import SealedDigest, sealed_item
 from clew.proxy.server import Proxy, Routes
@@ -33,7 +33,7 @@ WINDOW = 40_000
 
 def compacting(url: str, *, compact: bool = True) -> Proxy:
     stats, upstream = Stats(), Upstream.of(url)
-    return Proxy(Routes(upstream, upstream), Compactions(stats, compact=compact, window=WINDOW), stats)
+    return Proxy(Routes(upstream, upstream), RequestReactor(stats, compact=compact, window=WINDOW), stats)
 
 
 def marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -161,7 +161,7 @@ def busy(monkeypatch) -> Iterator[InFlight]:
     """An instance of which another thread compacts all the time."""
     monkeypatch.setattr(in_flight, "MOST_WAIT", 0.05)
     made = InFlight(Stats(), WINDOW)
-    with made._turn:
+    with made._compacting:
         yield made
 
 
@@ -184,17 +184,17 @@ def test_a_request_that_does_not_fit_waits_for_its_turn(busy):
         waiting = pool.submit(fitted, busy, raw)
         with pytest.raises(TimeoutError):
             waiting.result(0.3)
-        busy._turn.release()
+        busy._compacting.release()
         made = waiting.result(60)
-        busy._turn.acquire()
+        busy._compacting.acquire()
     assert made.label.startswith("compacted; ")
     assert busy.stats["deferred"] == 0
 
 
 def test_a_known_conversation_keeps_its_prefix_while_others_are_compacted(busy):
-    busy._turn.release()
+    busy._compacting.release()
     first = json.loads(fitted(busy, body([TASK, *work(0, 60)])).body or b"")["messages"]
-    busy._turn.acquire()
+    busy._compacting.acquire()
     later = [fitted(busy, body([TASK, *work(0, n)])) for n in range(62, 160, 8)]
     assert json.loads(later[0].body or b"")["messages"][: len(first)] == first
     assert busy.stats["compacted"] > 1  # what no longer fits is compacted without a turn
@@ -240,6 +240,35 @@ def test_the_header_decides_for_one_request():
     assert labels["preview"].startswith("preview; ")
     assert labels["on"].startswith("compacted; ")
     assert [one.raw == raw for one in server.requests] == [True, True, False]
+
+
+def preview(flying: InFlight, raw: bytes) -> str:
+    made = flying.fit_request(HttpRequest("POST", "/v1/messages", [], raw), raw, "anthropic", preview=True)
+    assert made is not None
+    return made.label
+
+
+def test_a_preview_says_what_the_request_would_become():
+    flying = InFlight(Stats(), WINDOW)
+    tool = {"name": "look", "description": "Look at it. " * 1_500, "input_schema": {"type": "object"}}
+    raw = body([TASK, *work(0, 24)], tools=[tool])  # only with its tools it is too long
+    assert preview(flying, body([TASK, *work(0, 24)])) == "preview; unchanged"
+    for end in (24, 26, 60):  # compacted, continued, compacted further
+        raw = body([TASK, *work(0, end)], tools=[tool])
+        labels = preview(flying, raw), preview(flying, raw)  # the first changes nothing
+        made = fitted(flying, raw).label
+        assert made.startswith("compacted; ")
+        assert labels == (made.replace("compacted", "preview"),) * 2
+
+
+def test_parts_of_a_request_are_shared_only_if_they_are_the_same_in_json():
+    known = {"n": 1, "texts": ["a", {"b": None}]}
+    assert in_flight._shared(json.loads(json.dumps(known)), known) is known
+    for new in ({"n": True, "texts": []}, {"n": 1.0}, {"n": 1, "texts": ["a", {}]}):
+        assert json.dumps(in_flight._shared(new, known)) == json.dumps(new)
+    other = in_flight._shared({"n": 2, "texts": ["a", {"b": None}]}, known)
+    assert isinstance(other, dict)
+    assert other["texts"] is known["texts"]
 
 
 @pytest.mark.parametrize("value", ["true", "of", "on, on", "1"])

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clew.proxy.reactor import Compactions, Reaction
+from clew.proxy.reactor import Reaction, RequestReactor
 from clew.proxy.relay import HttpRequest, Upstream, UpstreamConnections, UpstreamFailed, read_body
 from clew.proxy.server import Proxy, Routes
 from clew.proxy.stats import Stats
@@ -28,7 +28,7 @@ def proxy_to(
 ) -> Proxy:
     stats = Stats()
     upstream = Upstream.of(url)
-    return Proxy(Routes(upstream, upstream), react or Compactions(stats), stats, timeout=timeout)
+    return Proxy(Routes(upstream, upstream), react or RequestReactor(stats), stats, timeout=timeout)
 
 
 OPEN: list[http.client.HTTPConnection] = []

@@ -12,7 +12,7 @@ from clew.providers.server_side import SERVER_SIDES
 from clew.proxy import answers
 from clew.proxy.answers import reply_text
 from clew.proxy.conversations import WORKSPACE
-from clew.proxy.reactor import Compactions
+from clew.proxy.reactor import RequestReactor
 from clew.proxy.stats import Stats
 from clew.session import Session
 from clew.settings import store_path
@@ -27,7 +27,7 @@ MESSAGES = [TASK, *work(0, 30)]
 
 def asked(line, raw=None, **more):
     stats = Stats()
-    react = Compactions(stats, upstream_summary=True)
+    react = RequestReactor(stats, upstream_summary=True)
     with ScriptedServer.always(line, strict=False) as server, proxy_to(server.url, react).running() as proxy:
         proxy.stats = stats
         got = ask(proxy, body=raw or summary(MESSAGES), x_claude_code_session_id="s1", **more)
@@ -53,7 +53,7 @@ def judging(label: str) -> tuple[str, list, Stats]:
         known = {"now or later": "standing", RULE: "standing", SOFT: label, "the typo": "request"}
         labels[next((one for part, one in known.items() if part in words), "none")].append(int(number))
     stats = Stats()
-    react = Compactions(stats, upstream_summary=True)
+    react = RequestReactor(stats, upstream_summary=True)
     script = (json.dumps({**labels, "ended": []}), f"<summary>{PROSE}</summary>")
     with ScriptedServer(*script, strict=False) as server, proxy_to(server.url, react).running() as proxy:
         got = ask(proxy, body=summary(SAID), x_claude_code_session_id="s2", x_api_key="k")
@@ -143,7 +143,7 @@ def test_it_is_streamed_if_asked_to():
 
 
 def test_the_next_compaction_continues_the_session():
-    react = Compactions(Stats(), upstream_summary=True)
+    react = RequestReactor(Stats(), upstream_summary=True)
     with ScriptedServer.always(PROSE, strict=False) as server, proxy_to(server.url, react).running() as proxy:
         first = text_of(ask(proxy, body=summary(MESSAGES), x_claude_code_session_id="s1"))
         again = [{"role": "user", "content": f"Continued.\n{first}"}, *work(40, 60)]

@@ -16,7 +16,7 @@ import pytest
 from clew.message import Role, Usage, text_message
 from clew.providers.model import Reply
 from clew.providers.server_side import SERVER_SIDES
-from clew.proxy.reactor import Compactions
+from clew.proxy.reactor import RequestReactor
 from clew.proxy.stats import ConversationStats, Stats, UsageReader
 from clew.testing import ScriptedServer
 from tests.proxy.test_answers import TASK, body, summary, work
@@ -156,7 +156,7 @@ def test_figures_never_break_a_request(monkeypatch):
     stats = Stats()
     with (
         ScriptedServer.always(Reply(text_message(Role.ASSISTANT, "ok"), usage=USAGE), strict=False) as server,
-        proxy_to(server.url, Compactions(stats)).running() as proxy,
+        proxy_to(server.url, RequestReactor(stats)).running() as proxy,
     ):
         assert b"ok" in ask(proxy, body=body([TASK])).read()
         assert eventually(lambda: proxy.stats["not_counted"] == 1)

@@ -124,13 +124,13 @@ SWITCH_SECONDS = 0.001
 
 def run_proxy(args: argparse.Namespace, term: Terminal) -> int:
     """Serve until Ctrl-C, or until the program that was started ends."""
-    from clew.proxy.reactor import Compactions
+    from clew.proxy.reactor import RequestReactor
     from clew.proxy.server import Proxy
     from clew.proxy.stats import Stats
 
     command = _command(args.command)
     stats = Stats()
-    react = Compactions(
+    react = RequestReactor(
         stats,
         compact=args.compact,
         window=args.window,

@@ -22,6 +22,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import blake2b
+from operator import is_
 from typing import Any
 
 from clew.budget import DEFAULT, Limit, Policy
@@ -73,8 +74,8 @@ class InFlight:
         """The bytes of the newest request of each conversation, the least recently used first."""
         self._stale: dict[str, set[int]] = {}
         """The thinking from before each conversation's last compaction, by its hashes."""
-        self._turn = threading.Lock()
-        """Held by the conversation that is being compacted."""
+        self._compacting = threading.Lock()
+        """Held while a conversation is compacted: one at a time."""
         self._lock = threading.Lock()
         """Protects the state of the conversations."""
 
@@ -86,11 +87,9 @@ class InFlight:
             return None
         if refusal := thread_refusal(body):
             return refusal
-        if preview:
-            result = Compactor(self._window).fit(body, wire=wire)
-            sizes = f"{result.tokens_before} to {result.tokens_after} tokens"
-            return Reaction(label=f"preview; {sizes if result.changed else 'unchanged'}")
         key = _key(http, body, entries)
+        if preview:
+            return self._preview(key, body, wire, entries)
         if (last := self._compactor.last(key)) and last.conversation:
             known = last.conversation.record.entries
             entries[: len(known)] = map(_shared, entries, tuple(known))
@@ -111,20 +110,33 @@ class InFlight:
                 stats.add_compaction(fitted.tokens_before, fitted.tokens_after, answered=False)
         return Reaction(body=shorter, label=label, shortened=True, rewritten=fitted.changed, retry=retry)
 
+    def _preview(self, key: str, body: JsonObject, wire: str, entries: list[Any]) -> Reaction:
+        """Return a label that says what ``on`` would do, from a copy of the conversation's state."""
+        copy = Compactor(self._window)
+        if state := self._compactor.state(key):
+            copy.restore(state, key)
+        try:
+            with self._compacting:
+                fitted = self._fit(key, body, wire, compactor=copy)
+        except BudgetExceeded:
+            return Reaction(label="preview; unchanged")
+        sizes = f"{fitted.tokens_before} to {fitted.tokens_after} tokens"
+        return Reaction(label=f"preview; {'unchanged' if fitted.messages == entries else sizes}")
+
     def _fit_in_turn(self, key: str, body: JsonObject, wire: str, raw: bytes) -> CompactResult | None:
         """Fit a request when it is its turn; None if it is sent as it is, because its turn is too far off."""
         is_known = self._compactor.last(key) is not None  # then only its new messages have to be parsed
-        if not self._turn.acquire(timeout=0.0 if is_known else MOST_WAIT):
+        if not self._compacting.acquire(timeout=0.0 if is_known else MOST_WAIT):
             if is_known:
                 return self._fit(key, body, wire, policy=LATE)
             if self._fits_whole(body, raw):
                 self.stats.count("deferred")
                 return None
-            self._turn.acquire()
+            self._compacting.acquire()
         try:
             return self._fit(key, body, wire)
         finally:
-            self._turn.release()
+            self._compacting.release()
 
     def _make_room(self, key: str, size: int) -> None:
         """Drop the conversations that were not used for longest, until the rest fits ``KEPT_BYTES``."""
@@ -167,6 +179,8 @@ class InFlight:
         If the estimate is wrong, the provider refuses the request, and it is compacted and sent once more.
         """
         model = model_named(str(body.get("model") or "unknown"))
+        # --window may be smaller than the model's, to save tokens, or larger, if clew's table is out of date:
+        # the provider takes what fits the larger one.
         window = max(model.window_tokens, self._window or 0) if model.known else self._window or 0
         reply = body.get("max_tokens") or body.get("max_output_tokens") or 0
         sample = b"".join(
@@ -176,14 +190,20 @@ class InFlight:
         return len(raw) * share * MARGIN + (reply if isinstance(reply, int) else 0) <= window
 
     def _fit(
-        self, key: str, body: JsonObject, wire: str, target: int | None = None, policy: Policy = DEFAULT
+        self,
+        key: str,
+        body: JsonObject,
+        wire: str,
+        target: int | None = None,
+        policy: Policy = DEFAULT,
+        compactor: Compactor | None = None,
     ) -> CompactResult:
         model = str(body.get("model") or "unknown")
         counter = counter_for(model)
         fixed = sum(counter.count_text(json.dumps(body[name])) for name in _FIXED if body.get(name))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return self._compactor.fit(
+            return (compactor or self._compactor).fit(
                 key, body, model=model, fixed_tokens=fixed, wire=wire, target_tokens=target, policy=policy
             )
 
@@ -220,18 +240,19 @@ def _shared(new: object, known: object) -> object:
     Every request holds the whole conversation; clients move cache marks, and the texts stay the same. For a
     mark, a content that is one text becomes a list with one block.
     """
-    if new == known:
-        return known
     if isinstance(known, str) and isinstance(new, list):
         known = [{"text": known}]
     elif isinstance(known, list) and isinstance(new, str):
         texts = (block.get("text") for block in known if isinstance(block, dict))
         return next((text for text in texts if text == new), new)
     if isinstance(new, dict) and isinstance(known, dict):
-        return {name: _shared(value, known.get(name)) for name, value in new.items()}
+        fields = {name: _shared(value, known.get(name)) for name, value in new.items()}
+        same = new.keys() == known.keys() and all(fields[name] is known[name] for name in fields)
+        return known if same else fields
     if isinstance(new, list) and isinstance(known, list):
-        return [*map(_shared, new, known), *new[len(known) :]]
-    return new
+        parts = [*map(_shared, new, known), *new[len(known) :]]
+        return known if len(new) == len(known) and all(map(is_, parts, known)) else parts
+    return known if type(new) is type(known) and new == known else new  # True == 1, but they differ in JSON
 
 
 def _violations(body: JsonObject, wire: str, messages: list[Any]) -> set[str]:

@@ -1,6 +1,8 @@
 """Decide what clew does with a request: answer a compaction, open sealed digests, compact, or nothing.
 
-``handler.py`` carries the ``Reaction`` out.
+``RequestReactor`` is called with each request and returns a ``Reaction``, which ``server.py`` carries out.
+For a client's "summarise this conversation" that is an answer with clew's digest; for an ordinary request it
+is ``PASS``, or a shorter body if ``--compact`` or ``x-clew: on`` asks for one.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ PASS = Reaction()
 Reactor: TypeAlias = Callable[[HttpRequest], Reaction]
 
 
-class Compactions:
+class RequestReactor:
     """Decides for each request whether it is forwarded, answered, or compacted on its way.
 
     The header ``x-clew`` decides for one request: ``off`` forwards it unchanged, ``on`` compacts it in
@@ -96,7 +98,13 @@ class Compactions:
         self._in_flight: InFlight | None = None
 
     def __call__(self, http: HttpRequest) -> Reaction:
-        """Return the reaction to a request."""
+        """Return the reaction to a request.
+
+        In this order: what is not for clew is passed on; a request for a compaction is answered, in any mode
+        but ``off``; one without a conversation and a model is refused; a sealed digest is opened before the
+        body is compacted; what is not compacted here is logged in the background (``follow.py``), so that
+        little is left to do at its compaction.
+        """
         wire = wire_of(http.path)
         mode = requested_mode(http) or ("on" if self._compact else "")
         if not wire or http.method != "POST" or mode == "off" or not isinstance(http.body, bytes):
