@@ -109,7 +109,7 @@ def bills_of(session: Transcript, *, window: int | None = None, policy: Policy =
         models=tuple(named),
         requests=len(requests),
         reported=sum(request.usage is not None for request in requests),
-        priced=all(request.model.input_price is not None for request in requests),
+        priced=_is_priced(requests),
         as_it_was=_add_up(requests, real, compactions=sum(bool(item.compacted) for item in requests)),
         uncompacted=_bill_uncompacted(requests, real),
         with_clew=_bill_with_clew(requests, real, messages, window, policy),
@@ -298,19 +298,25 @@ def _tool_window(requests: Sequence[SessionRequest], real: Sequence[_Prompt], po
 def _add_up(
     requests: Sequence[SessionRequest], prompts: Sequence[_Prompt], *, compactions: int = 0
 ) -> SessionBill:
-    """Add up what the prompts, the replies and the tool's summaries cost."""
+    """Add up what the prompts, the replies and the tool's summaries cost.
+
+    In dollars if the prices of all models are known; otherwise all of it in input tokens of their models.
+    """
+    in_dollars = _is_priced(requests)
     plain = reads = writes = output = summaries = 0.0
     largest = over = 0
     counters: dict[str, TokenCounter] = {}
     for number, (request, prompt) in enumerate(zip(requests, prompts, strict=True)):
         model = request.model
-        price = (1.0 if model.input_price is None else model.input_price) / 1e6
+        price, output_price = _prices(model, in_dollars=in_dollars)
         long_price = price * long_input(model, round(prompt.tokens))
         plain += prompt.plain * long_price
         reads += prompt.read * long_price * model.cache_read
         writes += prompt.written * long_price * model.cache_write
         counter = counters.setdefault(model.id, counter_for(model))
-        output += _output_tokens(request.reply, counter) * _output_price(model, price, prompt.tokens)
+        output += (
+            _output_tokens(request.reply, counter) * output_price * long_output(model, round(prompt.tokens))
+        )
         largest = max(largest, round(prompt.tokens))
         over += prompt.tokens > model.window_tokens
         if request.compacted and number:
@@ -318,7 +324,7 @@ def _add_up(
             sent = request.compacted.tokens_before or prompts[number - 1].tokens
             read = model.cache_read if request.warm else 1.0
             summaries += sent * price * long_input(model, round(sent)) * read
-            summaries += request.summary_tokens * _output_price(model, price, sent)
+            summaries += request.summary_tokens * output_price * long_output(model, round(sent))
     return SessionBill(
         input=plain,
         cache_reads=reads,
@@ -331,10 +337,18 @@ def _add_up(
     )
 
 
-def _output_price(model: ModelInfo, price: float, request_tokens: float) -> float:
-    """Return the price of a token of output; ``price`` is that of one of input."""
-    usual = price * USUAL_OUTPUT if model.output_price is None else model.output_price / 1e6
-    return usual * long_output(model, round(request_tokens))
+def _is_priced(requests: Sequence[SessionRequest]) -> bool:
+    return all(request.model.input_price is not None for request in requests)
+
+
+def _prices(model: ModelInfo, *, in_dollars: bool) -> tuple[float, float]:
+    """Return the prices of a token of input and of one of output, in dollars or millions of tokens."""
+    known_input, known_output = model.input_price, model.output_price
+    if in_dollars and known_input is not None:
+        output = known_input * USUAL_OUTPUT if known_output is None else known_output
+        return known_input / 1e6, output / 1e6
+    ratio = known_output / known_input if known_input and known_output is not None else USUAL_OUTPUT
+    return 1 / 1e6, ratio / 1e6
 
 
 def _output_tokens(reply: Sequence[Entry], counter: TokenCounter) -> int:

@@ -130,6 +130,20 @@ def test_a_model_without_a_price_is_billed_in_tokens():
     assert bills.as_it_was.input == pytest.approx(1.0)
 
 
+def test_one_model_without_a_price_bills_all_of_a_session_in_tokens():
+    records = (
+        asked("u1"),
+        replied("a1", 1_000_000, 0, 0, 100_000),
+        asked("u2"),
+        Entry(said_by(Role.ASSISTANT, "ok"), "a2", model="nobody-1", usage=Usage(1_000_000, 100_000)),
+    )
+    bills = bills_of(session(*records))
+    assert bills is not None
+    assert not bills.priced
+    assert bills.as_it_was.input == pytest.approx(2.0)  # not $5 and a million tokens
+    assert bills.as_it_was.output == pytest.approx(2 * 5 * 0.1)
+
+
 def test_nothing_to_price_is_none():
     assert bills_of(session(asked("u1"))) is None
 
