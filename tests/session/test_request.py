@@ -253,6 +253,7 @@ def test_a_report_that_cannot_be_of_this_request_changes_nothing(session, share)
         {"input_tokens": 50, "cache_read_input_tokens": 800, "cache_creation_input_tokens": 50},
         {"input_tokens": 900, "input_tokens_details": {"cached_tokens": 800}},
         {"prompt_tokens": 900, "prompt_tokens_details": {"cached_tokens": 800}},
+        {"prompt_tokens": 900, "cache_read_input_tokens": 800, "cache_creation_input_tokens": 50},
         {"promptTokenCount": 900, "cachedContentTokenCount": 800},
         SimpleNamespace(input_tokens=100, cache_read_input_tokens=800, cache_creation_input_tokens=None),
     ],

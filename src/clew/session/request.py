@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 MOST_EVENTS = 10_000
 """Last events in which the skills of a compacted session are looked for, once; chosen by hand."""
-OWN = "this session wrote it and it is not trusted; in the chat, /trust FILE trusts it"
+WRITTEN_BY_SESSION = "this session wrote it and it is not trusted; in the chat, /trust FILE trusts it"
+"""Why an instruction file is refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,23 +98,26 @@ class RequestAssembler:
         """Yield what goes around the view, section by section."""
         compacted = any(item.message.origin is Origin.SUMMARY for item in view)
         adds_nothing = parts.instructions is None and not parts.pieces
-        data = not (adds_nothing and is_first_request(self._session, view))
+        has_untrusted_data = not (adds_nothing and is_first_request(self._session, view))
         pieces = [*self._instructions(parts.instructions), *parts.pieces]
         pins = self._session.ledger.pins
         restated = restated_rules(pins.active, view, self._session.counter.count_text) if compacted else None
         rules = filter(None, (rules_by_hand(pins.changed_by_hand, view), restated))
         recalled = parts.recalled or (self._recall(view) if parts.memory else None)
-        before = [*clauses_for(compacted=compacted, memory=bool(parts.tools), data=data), *pieces, *rules]
+        clauses = clauses_for(compacted=compacted, memory=bool(parts.tools), data=has_untrusted_data)
+        before = [*clauses, *pieces, *rules]
         after = [*memory_pieces(recalled)] if recalled else []
         yield from before
         now = self._current_state(pieces, parts, view)
         if compacted:
-            now = replace(now, used_tokens=self._session.tokens + self._around(parts, (*before, *after)))
+            now = replace(
+                now, used_tokens=self._session.tokens + self._added_tokens(parts, (*before, *after))
+            )
         if state := rehydrate(self._session.ledger, view, now):
             yield state
         yield from after
 
-    def _around(self, parts: RequestParts, pieces: Iterable[Piece]) -> int:
+    def _added_tokens(self, parts: RequestParts, pieces: Iterable[Piece]) -> int:
         """Return the tokens of a request besides its view: tools and pieces, without the state itself."""
         counter = self._session.counter
         added = (counter.count_text(piece.text) + (FENCE_TOKENS if piece.fenced else 0) for piece in pieces)
@@ -175,12 +179,15 @@ PLAUSIBLE = 2.0
 """A report that differs by more than this factor from the count is about other content, such as one without
 the tokens read from a cache. Chosen by hand: far wider than the error of the token estimate."""
 _INPUT_FIELDS = ("input_tokens", "prompt_tokens", "prompt_token_count", "promptTokenCount")
+_CACHED_APART = ("cache_read_input_tokens", "cache_creation_input_tokens")
+"""Anthropic's names of what its ``input_tokens`` leave out."""
 
 
 def reported_input(usage: object) -> int:
     """Return all input tokens of a usage: an SDK's object, a dictionary, ``clew.Usage`` or a number.
 
-    Anthropic reports cached tokens separately; the other providers include them.
+    Anthropic's ``input_tokens`` leave out cached tokens, which it reports separately; the fields of all other
+    providers include them, also where a proxy adds Anthropic's names.
     """
     if isinstance(usage, int):
         return usage
@@ -189,7 +196,8 @@ def reported_input(usage: object) -> int:
     if not names:
         what = f"no input tokens in a usage of type {type(usage).__name__}"
         raise InputError(what, "pass the usage of a reply, or the number of all its input tokens")
-    cached = [fields.get(name) for name in ("cache_read_input_tokens", "cache_creation_input_tokens")]
+    apart = _CACHED_APART if names[0] == "input_tokens" else ()
+    cached = [fields.get(name) for name in apart]
     return int(fields.get(names[0]) or 0) + sum(item for item in cached if isinstance(item, int))
 
 
@@ -275,7 +283,7 @@ class InstructionFiles:
             ):
                 kept_instructions.append(instruction)
                 continue
-            refused.append(Refused(instruction.path, OWN))
+            refused.append(Refused(instruction.path, WRITTEN_BY_SESSION))
             before = self.loaded.get(instruction.id)
             kept_instructions += [before] if before else []
         return LoadedInstructions(tuple(kept_instructions), tuple(refused))
@@ -300,7 +308,10 @@ class InstructionFiles:
         return [artifact.name for artifact in self._session.ledger.artifacts.changed]
 
     def _is_trusted(self, _path: str, _sha256: str) -> bool:
-        """Whether a person said that a file which the session wrote counts."""
+        """Whether a person said that a file which the session wrote counts.
+
+        Only the chat asks a person (``/trust FILE``): its ``InstructionTracker`` overrides this.
+        """
         return False
 
 
