@@ -38,7 +38,8 @@
     │       └── NothingToGain the mandatory part alone is as large as the view
     ├── CompactionUnderWay    another compaction of the session is running
     ├── CompactionRefused     no proposal passed the checks
-    └── MissingExtra          an optional part is not installed
+    ├── MissingExtra          an optional part is not installed
+    └── PackageDamaged        an installed package is not the one that was published
 
 An error's docstring is its default message and says what to do next::
 
@@ -243,6 +244,10 @@ class MissingExtra(ClewError):
         if advice is None and (extra := re.search(r"clew\[(\w+)\]", detail)):
             advice = f"install it with `{_install_command(extra[1])}`"
         super().__init__(detail, advice)
+
+
+class PackageDamaged(ClewError):
+    """its files were changed or damaged; install it again, with `pip install --force-reinstall`"""
 
 
 def _install_command(extra: str) -> str:

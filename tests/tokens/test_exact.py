@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiktoken import Encoding
 
-from clew.errors import MissingExtra
+from clew.errors import MissingExtra, PackageDamaged
 from clew.tokens.exact import LONGEST_EXACT, PIECE_CHARS, BytePairs, _encoding, pieces
 
 ENCODINGS = ("o200k_base", "cl100k_base")
@@ -143,3 +143,9 @@ def test_a_giant_text_is_counted_within_a_hundredth():
 
 def test_half_a_surrogate_pair_is_counted():
     assert BytePairs("o200k_base").count("\ud83d") > 0
+
+
+def test_a_table_that_was_changed_is_not_used(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("gzip.decompress", lambda _: b"IQ== 0\n")
+    with pytest.raises(PackageDamaged, match="not the one OpenAI published"):
+        _encoding.__wrapped__("o200k_base")

