@@ -45,7 +45,9 @@ BLOBS_AT_ONCE = 8 * 1024 * 1024
 """Bytes of blobs, as stored, that are read together with a page of events, the smallest first; the others are
 read one at a time, so that memory stays bounded by the largest event."""
 LAST = 2**62
-"""A position after every event."""
+"""A position after every event; the columns of positions hold less than twice that."""
+ANY_SIZE = 2**62
+"""A limit in bytes that no blob reaches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +107,23 @@ class PostgresStore(Store, Snapshots, ReadsPositions):
         If the connection is lost while the transaction commits, the store looks whether it did.
         """
         layout = _lay_out(events)
-        blobs = SqlQuery(sql("known_blobs"), {"workspace": ctx.workspace, "digests": list(layout.blobs)})
+        known_blobs = SqlQuery(
+            sql("known_blobs"), {"workspace": ctx.workspace, "digests": list(layout.blobs)}
+        )
         lock = _named("lock_session", ctx)
 
-        def work(connection: Connection, retrying: bool, rows: Rows) -> Head:
-            return _append(connection, ctx, layout, expect, rows, retrying=retrying)
+        def append_with_texts(connection: Connection, retrying: bool, known: Rows) -> Head:
+            new = _new_blobs(layout.blobs, {name for (name,) in known})  # compressed before the lock is taken
+            locked = connection.execute(*lock).fetchall()
+            return _append(connection, ctx, layout, new, expect, locked, retrying=retrying)
+
+        def append_small(connection: Connection, retrying: bool, locked: Rows) -> Head:
+            return _append(connection, ctx, layout, {}, expect, locked, retrying=retrying)
 
         try:
-            first = blobs if layout.blobs else lock  # texts are compressed before the session is locked
-            return self.connections.run_after(ctx.workspace, first, work)
+            if layout.blobs:
+                return self.connections.run_after(ctx.workspace, known_blobs, append_with_texts)
+            return self.connections.run_after(ctx.workspace, lock, append_small)
         except UniqueViolation as cause:
             raise _not_unique(cause, events) from cause
 
@@ -209,7 +219,7 @@ class PostgresStore(Store, Snapshots, ReadsPositions):
         packed: dict[str, tuple[int, bytes]] = {}
 
         def fetch(name: str) -> bytes:
-            found = packed if name in packed else self._blobs(ctx, [name], limit=LAST)
+            found = packed if name in packed else self._blobs(ctx, [name], limit=ANY_SIZE)
             if name not in found:
                 raise StoreDamaged(f"blob {name} is missing")
             return unpack(name, *found[name])
@@ -251,16 +261,21 @@ def _lay_out(events: Sequence[Event]) -> _Layout:
     return _Layout(encoded, bodies, blobs, person)
 
 
-def _append(
-    connection: Connection, ctx: Ctx, layout: _Layout, expect: Head | None, rows: Rows, *, retrying: bool
+def _append(  # noqa: PLR0913  # the parts of one append
+    connection: Connection,
+    ctx: Ctx,
+    layout: _Layout,
+    new_blobs: Mapping[str, list[Any]],
+    expect: Head | None,
+    locked: Rows,
+    *,
+    retrying: bool,
 ) -> Head:
-    """Append in a transaction that began with these rows: known blobs, or the locked session if none."""
-    new_blobs = _new_blobs(layout.blobs, {name for (name,) in rows}) if layout.blobs else {"digests": []}
-    lock = _named("lock_session", ctx)
-    key, head = _key_and_head(ctx, connection.execute(*lock).fetchall() if layout.blobs else rows)
+    """Append in a transaction that has locked the session; ``locked`` is its row, none if it is new."""
+    key, head = _key_and_head(ctx, locked)
     if key is None and layout.encoded:
         connection.execute(*_named("add_session", ctx, seal=session_seal(ctx), hash=head.hash))
-        key, head = _key_and_head(ctx, connection.execute(*lock).fetchall())
+        key, head = _key_and_head(ctx, connection.execute(*_named("lock_session", ctx)).fetchall())
     # Looked for under the lock: the server may still have been committing when the connection was lost.
     if retrying and layout.encoded and (done := _earlier_append(connection, ctx, layout.encoded)):
         return done
@@ -273,7 +288,7 @@ def _append(
         head_row = {"key": key, "person": layout.person, **stored[-1].head._asdict()}
         connection.execute(sql("move_head"), head_row)
         if layout.blobs:
-            if new_blobs["digests"]:
+            if new_blobs.get("digests"):
                 connection.execute(sql("add_blobs"), {**owner, **new_blobs})
             connection.execute(sql("use_blobs"), {**owner, "digests": list(layout.blobs)})
         connection.execute(sql("add_events"), {**owner, **_columns(stored, layout.bodies)})
