@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ import pytest
 
 from clew.cli import main
 from clew.errors import NotFound
-from clew.hosts import hook
+from clew.hosts import doctor, hook
 from clew.hosts.session_notes import SessionNote, current_session, newest_note, read_note, write_note
+from clew.transcripts.discover import Computer
 
 RULE = "Never touch the files under legacy/."
 
@@ -214,3 +216,39 @@ def test_doctor_says_what_is_missing(
     assert main(["doctor", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert any(one["host"] == "claude-code" and "incomplete" in one["text"] for one in found)
+
+
+CODEX_KEYS = ("pre_compact", "session_start")
+"""How Codex names the events in the keys of its trusted hooks."""
+
+
+def test_doctor_sees_whether_codex_trusts_each_hook(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = home / "codex"
+    program.write_text("#!/bin/sh\nprintf 'codex 1.0 \\377\\n'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(home), prepend=os.pathsep)
+    main(["install", "codex"])
+    config = home / ".codex" / "config.toml"
+    for key in CODEX_KEYS:
+        found = [one.text for one in doctor.examine(Computer()) if one.host == "codex"]
+        assert any("installed is codex 1.0 \ufffd" in text for text in found)
+        assert "its hooks are not trusted yet: open /hooks in Codex once" in found
+        trusted = f'[hooks.state."hooks.json:{key}:0:0"]\ntrusted_hash = "a"\n\n'
+        config.write_bytes(trusted.encode() + config.read_bytes())
+    assert not any("not trusted" in one.text for one in doctor.examine(Computer()))
+
+
+def test_doctor_reports_a_file_that_is_not_utf_8_and_goes_on(home: Path) -> None:
+    main(["install", "codex"])
+    config = home / ".codex" / "config.toml"
+    config.write_bytes(config.read_bytes() + b"# caf\xe9\n")
+    found = list(doctor.examine(Computer()))
+    assert any(one.host == "codex" and "config.toml is not TOML" in one.text for one in found)
+    assert found[-1].host == "mcp"
+
+
+def test_doctor_shows_the_error_of_a_hook_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = [sys.executable, "-c", "import sys; sys.exit('no módulo')"]
+    monkeypatch.setattr(doctor, "command", lambda: broken)
+    last = [one for one in doctor.examine(Computer()) if one.host == "mcp"][-1]
+    assert last.text == "`clew mcp` failed: no módulo"

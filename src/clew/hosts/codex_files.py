@@ -20,7 +20,7 @@ from typing import Any
 
 from clew.errors import InputError
 
-_EVENTS = ("PreCompact", "SessionStart")
+EVENTS = ("PreCompact", "SessionStart")
 """The events clew answers; SessionStart follows a compaction, and otherwise records the open session."""
 _OURS = re.compile(r"\bhook codex$")
 """The command of clew's own hook."""
@@ -33,7 +33,7 @@ def add_hooks(base: bytes | None, hook: str) -> bytes:
     """Return a ``hooks.json`` with our hooks after the existing ones, so that their positions stay."""
     whole = _hooks(base)
     events = whole.setdefault("hooks", {})
-    for event in _EVENTS:
+    for event in EVENTS:
         ours = {"hooks": [{"type": "command", "command": hook, "timeout": 20}]}
         events.setdefault(event, []).append(ours)
     return f"{json.dumps(whole, indent=2, ensure_ascii=False)}\n".encode()
@@ -73,10 +73,10 @@ def _hooks(data: bytes | None) -> dict[str, Any]:
 
 def add_server(base: bytes | None, server: Sequence[str]) -> bytes:
     """Return a ``config.toml`` with clew among the MCP servers."""
-    text = (base or b"").decode("utf-8")
     try:
+        text = (base or b"").decode("utf-8")
         there = tomllib.loads(text).get("mcp_servers", {})
-    except tomllib.TOMLDecodeError as cause:
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as cause:
         raise InputError(f"config.toml is not TOML ({cause})", "repair or move it, and try again") from cause
     if "clew" in there:
         raise InputError(

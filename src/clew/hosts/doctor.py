@@ -1,13 +1,15 @@
-"""``clew doctor``: check clew in the hosts of this computer: installed, complete, trusted, tested version.
+"""``clew doctor``: check in which hosts of this computer clew is installed, complete and trusted.
 
 ``examine(computer)`` yields one ``DoctorFinding`` for each check, such as
-``("codex", NOTE, "clew is not installed in it: `clew install codex`")``. At the end clew's own hook and MCP
-server are started once, as a host would.
+``("codex", NOTE, "clew is not installed in it: `clew install codex`")``. The version that clew was tested
+with and the installed one are named, not compared: hosts change often, and most versions work. At the end
+clew's own hook and MCP server are started once, as a host would.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import time
@@ -15,6 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from clew.errors import InputError
+from clew.hosts.codex_files import EVENTS
 from clew.hosts.install import HOSTS, Host, command, to_install, to_uninstall
 from clew.hosts.session_notes import hosts_home
 from clew.transcripts.discover import Computer
@@ -23,6 +27,8 @@ VERSION_SECONDS = 20.0
 """How long a host may take to print its version; chosen by hand."""
 SELF_TEST_SECONDS = 20.0
 """How long clew's hook and server may take to answer; chosen by hand."""
+MOST_ERROR = 200
+"""Last bytes of an error output that are shown; chosen by hand."""
 
 
 class Verdict(StrEnum):
@@ -45,7 +51,10 @@ class DoctorFinding:
 def examine(computer: Computer) -> Iterator[DoctorFinding]:
     """Check every host, and clew's own hook and server."""
     for host in HOSTS.values():
-        yield from _host(host, computer)
+        try:
+            yield from _host(host, computer)
+        except InputError as error:  # a file of the host cannot be read; the other hosts are still checked
+            yield DoctorFinding(host.name, Verdict.BAD, str(error))
     yield _self_test("hook", ["hook", "claude-code"], b"{}", b"")
     hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     yield _self_test("mcp", ["mcp"], json.dumps(hello).encode() + b"\n", b'"recall"')
@@ -79,9 +88,15 @@ def _host(host: Host, computer: Computer) -> Iterator[DoctorFinding]:
 
 
 def _version(program: str) -> str:
+    """Return the first line of what a program says of its version; empty if it says none."""
     try:
         process = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, timeout=VERSION_SECONDS, check=False
+            [program, "--version"],
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=VERSION_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
@@ -93,11 +108,11 @@ def _trusted_by_codex(computer: Computer) -> bool:
     """Whether Codex has a trusted hash for each hook; only Codex can check that it is the current one."""
     home = computer.folder("CODEX_HOME", ".codex")
     try:
-        text = (home / "config.toml").read_text("utf-8")
+        text = (home / "config.toml").read_text("utf-8", "replace")
     except OSError:
         return False
-    events = ("pre_compact", "session_start")
-    return "trusted_hash" in text and all(f"hooks.json:{event}:" in text for event in events)
+    keys = (re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event).lower() for event in EVENTS)  # pre_compact
+    return "trusted_hash" in text and all(f"hooks.json:{key}:" in text for key in keys)
 
 
 def _self_test(name: str, words: list[str], data: bytes, wanted: bytes) -> DoctorFinding:
@@ -111,4 +126,5 @@ def _self_test(name: str, words: list[str], data: bytes, wanted: bytes) -> Docto
     took = f"{time.monotonic() - started:.2f} s"
     if process.returncode == 0 and wanted in process.stdout:
         return DoctorFinding(name, Verdict.GOOD, f"`clew {' '.join(words)}` answers in {took}")
-    return DoctorFinding(name, Verdict.BAD, f"`clew {' '.join(words)}` failed: {process.stderr[-200:]!r}")
+    error = " ".join(process.stderr[-MOST_ERROR:].decode("utf-8", "replace").split())
+    return DoctorFinding(name, Verdict.BAD, f"`clew {' '.join(words)}` failed: {error or 'no reason given'}")
