@@ -120,6 +120,13 @@ def test_the_end_of_the_input_ends_the_chat_and_a_name_resumes_it(tmp_path: Path
     )
 
 
+def test_a_session_is_resumed_by_its_name_also_beside_a_folder_of_that_name(tmp_path: Path):
+    piped(tmp_path, "The port is 8123.", "work", "--offline")
+    (tmp_path / "work").mkdir()
+    done = piped(tmp_path, "what is the port?", "work", "--offline")
+    assert done.stdout == '[m1] you said: "The port is 8123."\n'
+
+
 def test_with_no_history_the_first_request_is_a_plain_clients_and_tools_come_with_the_second(tmp_path: Path):
     home, work = tmp_path / "home", tmp_path / "work"
     for folder in (home, work):

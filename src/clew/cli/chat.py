@@ -19,6 +19,7 @@ from clew.cli.chat_terminal import InputLines, Screen
 from clew.cli.inputs import (
     WORKSPACE,
     existing_name,
+    is_path,
     looks_like_id,
     open_arguments,
     open_index,
@@ -130,23 +131,19 @@ def _session_name(args: argparse.Namespace, store: Store, term: Terminal, *, mas
         return fork(store, WORKSPACE, existing_name(store, args.fork))
     if not args.session:
         return new_name(store, WORKSPACE)
-    if not Path(args.session).exists():
-        if known := _find_session(store, args.session):
+    name = str(args.session)
+    if store.head(Ctx(workspace=WORKSPACE, session=name)).seq:
+        return name  # also if the folder has an entry of that name
+    if not is_path(name):
+        # Only ids may be shortened: a prefix of a chosen name is the name of a new session.
+        known = own_name(store, name) if looks_like_id(name) else name
+        if known:
             return known
-        if not looks_like_id(args.session):
-            return str(args.session)  # a name for a new session
-    source = open_arguments(argparse.Namespace(file=args.session, format=None, session=None))
+    source = open_arguments(argparse.Namespace(file=name, format=None, session=None))
     transcript = source.single_session(term)
     messages = [entry.message for entry in transcript.full_entries()]
-    name = Path(args.session).name if Path(args.session).exists() else f"{transcript.format}:{transcript.id}"
+    name = Path(name).name if is_path(name) else f"{transcript.format}:{transcript.id}"
     return import_messages(store, WORKSPACE, name, messages, mask_secrets=mask_secrets)
-
-
-def _find_session(store: Store, name: str) -> str | None:
-    """Return the session of clew's log with this name or id; a prefix of a chosen name does not match."""
-    if looks_like_id(name) or store.head(Ctx(workspace=WORKSPACE, session=name)).seq:
-        return own_name(store, name)
-    return None
 
 
 def _choose_model(choice: ModelChoice, lines: InputLines, term: Terminal) -> str:
@@ -158,10 +155,10 @@ def _choose_model(choice: ModelChoice, lines: InputLines, term: Terminal) -> str
     if not local:
         return name
     if not lines.is_tty:
-        term.note(f"clew: an Ollama is here; --model {local[0]} talks to it")
+        term.note(f"clew: Ollama is running on this computer; use --model {local[0]} to chat with it.")
         return name
     model = local[0].partition("/")[2].partition("@")[0]
-    answer = lines.read(f"An Ollama is here with {model}. Talk to it? [y/N] ")
+    answer = lines.read(f"Ollama is running on this computer with {model}. Chat with it? [y/N] ")
     return local[0] if _ANSWERS.get((answer or "").strip().lower()) is Answer.YES else name
 
 

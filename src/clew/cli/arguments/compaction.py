@@ -23,10 +23,10 @@ def compact(parser: argparse.ArgumentParser) -> None:
     """Make a session smaller: print the digest that the model reads, what was dropped, and how to undo it.
 
     A session of clew's log is compacted there: the log keeps every message, and `clew undo` restores them.
-    Any other file is only read; use --to, -o or --json to get the smaller list. Of a session that its tool
-    compacted, the part that the tool's model sees now is taken; --whole takes the whole conversation. The
-    system prompt and rules set by hand are kept at any size; rules found in the conversation become a line
-    that leads to them if they do not fit. If it fits with older tool output shortened, there is no digest.
+    Any other file is only read; use --to, -o or --json to get the smaller list. If the session's own tool
+    compacted it, clew takes what the tool's model sees now; --whole takes the whole conversation. The system
+    prompt and rules set by hand are kept at any size; rules found in the conversation become a line that
+    leads to them if they do not fit. If it fits with older tool output shortened, there is no digest.
 
     --window compacts as if that window were full; without --window and --target-tokens, at most half is left.
     No model is needed; with --model, one writes the prose, and code checks it.
