@@ -126,5 +126,5 @@ def _self_test(name: str, words: list[str], data: bytes, wanted: bytes) -> Docto
     took = f"{time.monotonic() - started:.2f} s"
     if process.returncode == 0 and wanted in process.stdout:
         return DoctorFinding(name, Verdict.GOOD, f"`clew {' '.join(words)}` answers in {took}")
-    error = " ".join(process.stderr[-MOST_ERROR:].decode("utf-8", "replace").split())
-    return DoctorFinding(name, Verdict.BAD, f"`clew {' '.join(words)}` failed: {error or 'no reason given'}")
+    reason = " ".join(process.stderr[-MOST_ERROR:].decode("utf-8", "replace").split())
+    return DoctorFinding(name, Verdict.BAD, f"`clew {' '.join(words)}` failed: {reason or 'no reason given'}")
