@@ -12,7 +12,7 @@ from clew.inspector.session_pool import SessionPool
 from clew.inspector.timeline import timeline
 from clew.log import TOOL_COMPACTION
 from clew.log.store import MemoryStore
-from clew.message import Role
+from clew.message import Origin, Role
 from clew.message import text_message as said_by
 from clew.session import Session
 from clew.transcripts import Boundary, Dropped, Entry, Start, Transcript, load
@@ -79,6 +79,25 @@ def test_a_file_that_grew_is_said_to_be_compacted_as_often_as_it_was():
     assert import_transcript(store, Transcript(start, tuple(records)), current=True).by_tool == 1
     records += [Boundary("b2"), Entry(said_by(Role.USER, "three"), "e3")]
     assert import_transcript(store, Transcript(start, tuple(records)), current=True).by_tool == 2
+
+
+@pytest.mark.parametrize("kept_first", [0, 1, 2, 3])
+def test_an_imported_summary_stands_where_the_model_sees_it(kept_first: int):
+    records = [
+        Entry(said_by(Role.SYSTEM, "You are"), "e0"),
+        *(Entry(said_by(Role.USER, text), text) for text in ("one", "two", "three")),
+        Boundary("b1", keeps=("e0", "one", "three"), kept_first=kept_first),
+        Entry(said_by(Role.USER, "A summary.", Origin.SUMMARY), "s1"),
+        Entry(said_by(Role.USER, "four"), "e4"),
+    ]
+    transcript = Transcript(Start("s", "codex"), tuple(records))
+    kept = ["one", "three"]
+    first = max(0, kept_first - 1)  # the system prompt comes first in any case
+    shown = ["You are", *kept[:first], "A summary.", *kept[first:], "four"]
+    assert [message.text for message in transcript.current()] == shown
+    store = MemoryStore()
+    ctx = import_transcript(store, transcript, current=True).ctx
+    assert [item.message.text for item in Session.open(ctx.session, store).view()] == shown
 
 
 def test_an_import_remembers_the_tools_compactions_and_the_timeline_shows_them(home: Home):

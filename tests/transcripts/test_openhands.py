@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from clew.message import Unknown, Usage
+from clew.transcripts import load
 from clew.transcripts.formats import detect
 from clew.transcripts.readers.openhands import read, sniff
 from clew.transcripts.records import Entry, Problem, Start
@@ -93,6 +95,33 @@ def test_a_condensation_hides_the_events_it_names_and_keeps_its_summary():
         "boundary y keeps a",
         "y-summary user/summary: looked and answered",
     ]
+
+
+def test_the_summary_of_a_condensation_stands_where_the_model_sees_it():
+    prompt = {"kind": "SystemPromptEvent", "id": "s", "source": "agent", "system_prompt": "You are"}
+    said_before = [said(str(n), "user", str(n)) for n in range(1, 7)]
+    first = condensation("x", ["2", "3", "4"], 2)
+    second = condensation("y", ["x-summary", "5"], 2)
+    for last, seen in (
+        (first, ["You are", "1", "sum x", "5", "6"]),
+        (second, ["You are", "1", "sum y", "6"]),
+        (condensation("y", ["x-summary"], 9), ["You are", "1", "5", "6", "sum y"]),
+        (condensation("y", ["x-summary", "1"], 1), ["You are", "sum y", "5", "6"]),
+    ):
+        events = [prompt, *said_before, first, *([] if last is first else [last])]
+        (session,) = load(lines_source(*events))
+        assert [message.text for message in session.current()] == seen
+
+
+def test_a_summary_within_a_reply_of_several_calls_stands_before_it():
+    events = [said("a", "user", "go"), call("b", "c1", "r1"), call("c", "c2", "r1"), result("d", "c1", "x")]
+    (session,) = load(lines_source(*events, condensation("x", ["d"], 2)))
+    assert [message.text for message in session.current()][:2] == ["go", "sum x"]
+
+
+def condensation(event_id: str, forgotten: list[str], offset: int) -> dict[str, Any]:
+    fields = {"forgotten_event_ids": forgotten, "summary": f"sum {event_id}", "summary_offset": offset}
+    return {"kind": "Condensation", "id": event_id, "source": "environment", **fields}
 
 
 def test_plain_strings_in_place_of_blocks_are_texts():

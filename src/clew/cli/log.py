@@ -269,7 +269,9 @@ def _tool_compactions(
         system = [
             number for number, entry in enumerate(entries[:done], 1) if entry.message.role is Role.SYSTEM
         ]
-        kept = (numbers[entry.id] for entry in compaction.kept if entry.id in numbers)
+        kept = [entry.id for entry in compaction.kept if entry.id in numbers]
+        first = frozenset(compaction.boundary.keeps[: compaction.boundary.kept_first])
+        before_summary = dict.fromkeys((*system, *(numbers[id_] for id_ in kept if id_ in first)))
         summary = [
             entry.message if keep_secrets else mask_message(entry.message) for entry in compaction.summary
         ]
@@ -284,8 +286,8 @@ def _tool_compactions(
             "sealed": compaction.is_sealed,
             "names": list[Json](compaction.summary_names),
             "messages": [message_to_json(message) for message in summary],
-            "keeps": list[Json](dict.fromkeys((*system, *kept))),
-            "system": len(system),
+            "keeps": list[Json](dict.fromkeys((*before_summary, *(numbers[id_] for id_ in kept)))),
+            "system": len(before_summary),
         }
         result.append(_PlacedEvent(done, new_event(TOOL_COMPACTION.name, body, TOOL_COMPACTION.version)))
     return result

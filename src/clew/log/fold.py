@@ -138,20 +138,21 @@ It does not change clew's view, which is the whole conversation, unless a ``resu
 
 
 def _resume(view: View, stored: StoredEvent) -> View:
-    """Return the view after a resume: kept system messages, the summary, other kept messages, what followed.
+    """Return the view after a resume: kept messages, the summary, other kept messages, what followed.
 
     ``{"compaction": 9, "messages": 1, "keeps": [1, 8], "system": 1}``: the tool's compaction is event 9 and
-    has one message (the summary); it kept messages 1 and 8, of which the first is the system prompt.
+    has one message (the summary); it kept messages 1 and 8, of which the first comes before the summary: the
+    system prompt, and with some tools the user's first message.
     """
     body: dict[str, Any] = stored.event.body
     try:
-        at, system = body["compaction"], body["system"]
+        at, first = body["compaction"], body["system"]
         keeps = [view.whole[number - 1] for number in body["keeps"] if number > 0]
         summary = [Ref(at, nth) for nth in range(body["messages"])]
         later = view.whole[view.number(at) :]
     except (KeyError, IndexError, TypeError) as cause:
         raise StoreDamaged(f"event {stored.seq} does not say what the tool left ({cause!r})") from cause
-    return view.resume([*keeps[:system], *summary, *keeps[system:], *later])
+    return view.resume([*keeps[:first], *summary, *keeps[first:], *later])
 
 
 RESUME = EventKind("resume", _resume)

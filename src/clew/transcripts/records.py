@@ -66,6 +66,8 @@ class Boundary:
     tokens_before: int | None = None
     tokens_after: int | None = None
     keeps: tuple[str, ...] = ()
+    kept_first: int = 0
+    """How many of the entries in ``keeps`` the model sees before the summary, with the system prompt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,13 +178,19 @@ class Transcript:
     def _current_entries(self) -> list[Entry]:
         """Return what the model sees now: the system prompt, what the last compaction left, what followed.
 
-        Of ``system, a, b, Boundary(keeps=b), summary, c`` that is ``system, summary, b, c``.
+        Of ``system, a, b, Boundary(keeps=b), summary, c`` that is ``system, summary, b, c``; if the boundary
+        has ``kept_first=1``, ``system, b, summary, c``.
         """
         hidden_ids = self.dropped
-        cut, keeps = 0, frozenset[str]()  # the last compaction: its place, and the entries that it kept
+        cut, keeps, first = (
+            0,
+            frozenset[str](),
+            frozenset[str](),
+        )  # the last compaction: where, and what it kept
         for place, record in enumerate(self.records):
             if isinstance(record, Boundary) and record.id not in hidden_ids:
                 cut, keeps = place, frozenset(record.keeps)
+                first = frozenset(record.keeps[: record.kept_first])
         before = list(self._live_entries(self.records[:cut]))
         live = {entry.replaces or entry.id: entry for entry in self._live_entries()}
         opening = system_prefix([entry.message for entry in before])
@@ -200,7 +206,9 @@ class Transcript:
         replaced = {entry.replaces or entry.id for entry in before}
         after = [entry for entry in self._live_entries(self.records[cut:]) if entry.replaces not in replaced]
         summary, later = _after_compaction(after)
-        return [*prompt, *summary, *kept_entries, *later]
+        kept_before = [entry for entry in kept_entries if entry.id in first]
+        kept_after = [entry for entry in kept_entries if entry.id not in first]
+        return [*prompt, *kept_before, *summary, *kept_after, *later]
 
     def stats(self) -> TranscriptStats:
         """Count what there is in the whole conversation."""

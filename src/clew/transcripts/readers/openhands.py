@@ -214,6 +214,7 @@ def _fields_of_action(event: JsonObject) -> JsonObject | None:
             "kind": "Condensation",
             "forgotten_event_ids": _condensed_ids(data),
             "summary": string(data, "summary"),
+            "summary_offset": data.get("summary_offset"),
         }
     if action == "finish" and not mapping(event, "tool_call_metadata"):
         return _message_event("assistant", string(data, "final_thought") or string(data, "thought") or "", {})

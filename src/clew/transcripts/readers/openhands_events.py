@@ -1,13 +1,17 @@
 """Read the events of an OpenHands conversation into records.
 
-A reply that calls several tools is written as one event per call; the calls are joined again. Events of
-version 0.x are converted to these first (``openhands``).
+A reply that calls several tools is written as one event per call; the calls are joined again. A
+``Condensation`` removes events from what the model sees (``forgotten_event_ids``) and puts a summary behind
+the first ``summary_offset`` of those that are left: of ``system, 1, 2, 3, 4`` without 2 and 3, and with the
+summary at 2, it leaves ``system, 1, summary, 4``. Events of version 0.x are converted to these first
+(``openhands``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from clew.message import (
     Json,
@@ -53,9 +57,11 @@ class OpenHandsSession:
 
     ids: Ids = field(default_factory=Ids)
     visible: list[tuple[str, frozenset[str]]] = field(default_factory=list)
-    """Each entry that the model sees, with the events it came from."""
+    """Each entry that the model sees, in order, with the events it came from."""
     reply: _PendingReply | None = None
+    """The reply whose calls are still being joined."""
     allowance: NameLimit = field(default_factory=NameLimit)
+    """Limits the ids that all compactions together list: what each left in view is copied."""
 
     def event(self, event: JsonObject, line: int) -> Iterator[Record]:
         """Read one event."""
@@ -73,18 +79,19 @@ class OpenHandsSession:
         if message is None:
             yield Problem(f"an event of the unknown kind {kind!r}", line)
             return
-        yield self._unique(Entry(message, event_id, line, string(event, "timestamp")), [event_id])
+        yield self._add_visible(Entry(message, event_id, line, string(event, "timestamp")), [event_id])
         yield from self.ids.repeated(event_id, line)
 
     def rest(self) -> Iterator[Record]:
         """Yield the reply that was being assembled."""
         reply, self.reply = self.reply, None
         if reply:
-            yield self._unique(reply.entry, reply.event_ids)
+            yield self._add_visible(reply.entry, reply.event_ids)
 
-    def _unique(self, entry: Entry, event_ids: list[str]) -> Entry:
+    def _add_visible(self, entry: Entry, event_ids: list[str], place: int | None = None) -> Entry:
+        """Return an entry with a unique id, and note that the model sees it: last, or at this place."""
         unique = replace(entry, id=self.ids.unique(entry.id, entry.id))
-        self.visible.append((unique.id, frozenset(event_ids)))
+        self.visible.insert(len(self.visible) if place is None else place, (unique.id, frozenset(event_ids)))
         return unique
 
     def _add_call(self, event: JsonObject, event_id: str, line: int) -> Iterator[Record]:
@@ -113,16 +120,30 @@ class OpenHandsSession:
         if not self.allowance.covers(len(visible)):
             yield Problem("too many compactions to follow: what this one left in view is not known", line)
             visible = []
-        self.visible = [(entry_id, events) for entry_id, events in visible if not events <= removed_ids]
+        left = [(entry_id, events - removed_ids) for entry_id, events in visible]
+        self.visible = [(entry_id, events) for entry_id, events in left if events]
         keeps = tuple(entry_id for entry_id, _ in self.visible)
+        place = _place_after([events for _, events in self.visible], event.get("summary_offset"))
         time, summary = string(event, "timestamp"), string(event, "summary")
-        yield Boundary(self.ids.unique(event_id, f"#{line}"), line, time, keeps=keeps)
+        boundary_id = self.ids.unique(event_id, f"#{line}")
+        yield Boundary(boundary_id, line, time, keeps=keeps, kept_first=place if summary else 0)
         if summary:
             # Later condensations refer to the summary by this id.
             summary_id = f"{event_id}-summary"
-            yield self._unique(
-                Entry(text_message(Role.USER, summary, Origin.SUMMARY), summary_id, line, time), [summary_id]
-            )
+            message = text_message(Role.USER, summary, Origin.SUMMARY)
+            yield self._add_visible(Entry(message, summary_id, line, time), [summary_id], place)
+
+
+def _place_after(entries: Sequence[frozenset[str]], events: Json) -> int:
+    """Return how many entries lie whole within the first so many events that the model sees.
+
+    A condensation counts events from the start of the view, with the system prompt. Without a number, the
+    summary is put at the start.
+    """
+    if not isinstance(events, int):
+        return 0
+    ends = accumulate(len(entry) for entry in entries)
+    return sum(end <= events for end in ends)
 
 
 # One event -------------------------------------------------------------------------------------------
