@@ -1,5 +1,6 @@
 """Background compaction with several processes, some of them killed or paused: nothing is lost or doubled."""
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from types import SimpleNamespace
 
 import pytest
 
@@ -108,6 +110,39 @@ def test_a_job_is_superseded_by_a_compaction_made_since_and_by_forgetting(store,
     store.forget("north", "main")
     assert jobs.run(**given) == "forgotten"
     assert compactions(store) == 0
+
+
+def test_what_becomes_of_a_job_is_told_also_if_it_fails_unexpectedly(store, schema):
+    class Broken(Jobs):
+        def run(self, **_):
+            raise ZeroDivisionError
+
+    told = []
+    broken = Broken(store, f"{schema}_jobs", finished=told.append)
+    broken.defer(filled(store), window=6_000)
+    with broken.working():
+        until(lambda: told)
+    broken.close()
+    assert told == ["ZeroDivisionError"]
+
+
+def test_silent_workers_are_looked_for_again_after_the_database_was_away(jobs):
+    looked = []
+
+    async def stalled(**_):
+        looked.append(1)
+        if len(looked) == 1:
+            raise psycopg.OperationalError("the pool could not connect")
+        return []
+
+    async def twice():
+        app = SimpleNamespace(job_manager=SimpleNamespace(get_stalled_jobs=stalled))
+        await asyncio.wait_for(jobs._rescue(app), timeout=1.0)
+
+    jobs.lease_s = 0.1
+    with pytest.raises(asyncio.TimeoutError):
+        asyncio.run(twice())
+    assert len(looked) > 1
 
 
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGSTOP"])

@@ -36,7 +36,9 @@ RETRY_S = 1.0
 LOCK = 0x636C6A6F
 """The advisory lock ("cljo" in ASCII) of the one process that creates the tables."""
 OnFinished = Callable[[str], None]
-"""Is called after each job with what became of it: ``compacted``, ``superseded``, …"""
+"""Is called after each job with what became of it: ``compacted``, ``superseded``, …, or an error's name."""
+_DATABASE_FAILED = (ConnectorException, psycopg.Error)
+"""Errors that pass when the database is back; the second is raised if the pool cannot connect."""
 
 
 class Jobs:
@@ -135,7 +137,7 @@ class Jobs:
         while True:
             try:
                 return await self._work(concurrency)
-            except (ConnectorException, psycopg.Error):  # the second: the pool could not connect
+            except _DATABASE_FAILED:
                 await asyncio.sleep(RETRY_S)
 
     async def _work(self, concurrency: int) -> None:
@@ -160,7 +162,7 @@ class Jobs:
     async def _rescue(self, app: procrastinate.App) -> None:
         """Return jobs whose worker lost its lease to the queue."""
         while True:
-            with suppress(ConnectorException):
+            with suppress(*_DATABASE_FAILED):
                 for job in await app.job_manager.get_stalled_jobs(seconds_since_heartbeat=self.lease_s):
                     await app.job_manager.retry_job(job)
             await asyncio.sleep(self.lease_s / 3)
@@ -171,7 +173,11 @@ class Jobs:
 
         @app.task(name=QUEUE, queue=QUEUE)
         def compact(**arguments: Any) -> str:  # noqa: ANN401 - the arguments of ``run``
-            result = self.run(**arguments)
+            try:
+                result = self.run(**arguments)
+            except Exception as error:
+                self._finished(type(error).__name__)
+                raise
             self._finished(result)
             return result
 
