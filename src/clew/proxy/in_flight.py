@@ -36,6 +36,7 @@ from clew.proxy.reactor import Reaction
 from clew.proxy.relay import HttpRequest
 from clew.proxy.requests import LIST_KEYS, STORED, conversation_key, session_id
 from clew.proxy.stats import Stats
+from clew.proxy.thinking import running_loop, thinking_in, without_thinking
 from clew.session import Compactor, CompactResult
 from clew.tokens import counter_for, model_named
 
@@ -278,51 +279,3 @@ def _checked_body(body: JsonObject, wire: str, messages: list[Any]) -> bytes:
         raise ValueError(f"the compacted request would be refused: {refused.violations[0]}")
     text = json.dumps(new, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")
-
-
-# Thinking in a client's list -------------------------------------------------------------------------
-#
-# A block is identified by a hash of its signature or encrypted content: clients send it back unchanged.
-
-THINKING = ("thinking", "redacted_thinking", "reasoning")
-"""Types of Anthropic's blocks and of the items of the Responses API."""
-
-
-def _block_hash(value: object) -> int | None:
-    """Return the hash of a thinking block or reasoning item; None if it is something else."""
-    if not isinstance(value, dict) or value.get("type") not in THINKING:
-        return None
-    return hash(str(value.get("signature") or value.get("encrypted_content") or value.get("data") or value))
-
-
-def _blocks(entry: object) -> list[Any]:
-    content = entry.get("content") if isinstance(entry, dict) else None
-    return content if isinstance(content, list) else []
-
-
-def thinking_in(entries: list[Any]) -> list[int]:
-    """Return the hashes of all thinking of a list, in order."""
-    found = (_block_hash(block) for entry in entries for block in (entry, *_blocks(entry)))
-    return [block_hash for block_hash in found if block_hash is not None]
-
-
-def without_thinking(entries: list[Any], stale: set[int]) -> list[Any]:
-    """Return a list without the thinking of these hashes, and without messages that held nothing else."""
-    left = []
-    for entry in entries:
-        blocks = [one for one in _blocks(entry) if _block_hash(one) not in stale]
-        if len(blocks) < len(_blocks(entry)):
-            left += [{**entry, "content": blocks}] if blocks else []
-        elif _block_hash(entry) not in stale:
-            left.append(entry)
-    return left
-
-
-def running_loop(entries: list[Any]) -> list[Any]:
-    """Return what follows the last message that a person wrote."""
-    for start in range(len(entries) - 1, -1, -1):
-        entry = entries[start]
-        results = any(isinstance(one, dict) and one.get("type") == "tool_result" for one in _blocks(entry))
-        if isinstance(entry, dict) and entry.get("role") == "user" and not results:
-            return entries[start:]
-    return entries

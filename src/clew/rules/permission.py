@@ -6,7 +6,7 @@ not. Ending a rule by mistake is worse than keeping it too long, because a perso
 ``go_ahead.py``.
 
 ==========================  ==============================================  ===========================
-function                    question                                        yes
+function                    question                                        example
 ==========================  ==============================================  ===========================
 ``only_undoes_rule``        is it no rule itself?                           "you can push again"
 ``permission_start``        where does it begin, after its reason?          "Friday is over, *deploy*"
@@ -84,17 +84,21 @@ _MAY = (
     r"(?:may|can|could|are\s+(?:allowed|free)|darfst|dürft|darf|kannst|könnt|peux|pouvez|puedes?|pueden|puoi"
     r"|potete|podes?|pode|mag|kunt|możesz|можешь|можете|можно)"
 )
+"""Verbs of a permission: "you may", "du darfst"."""
 _NOT = r"(?:not|never|no\s+longer|nicht|nie(?:mals)?|kein\w*|pas|plus|jamais|não|nunca|mai|niet|nooit|нельзя)"
+"""Words that deny it: "you may not"."""
 _LOOK = (
     r"(?:read|see|look|view|inspect|ignore|forget|leave|find|imagine|notice|lesen|sehen|ansehen"
     r"|ignorieren"
     r"|lire|voir|ignorer|leer|ver|mirar|ignorar|leggere|vedere|ler"
     r"|читать|прочитать|смотреть|посмотреть|видеть)"
 )
+"""Verbs of what was never forbidden: "you can see it in legacy/" does not permit changing it."""
 _OTHERS_SAY = (
     r"\b(?!i\b|we\b|as\b|already\b|just\b)\w+\s+"
     r"(?:said|says|told|claims?|thinks?|believes?|wrote|writes|suggests?|assumes?)\b"
 )
+"""Words of another person: "Bob said you can push"; not "I said", "as said"."""
 _NOT_GRANTED = lazy_pattern(
     rf"""
       [?？]\W*\Z                                                            # asked
@@ -131,6 +135,7 @@ _PROGRAM = (
     r"|workflow|command"
     r"|method|class|worker|library|plugin|it|he|she|they)"
 )
+"""What "no longer needs" something without lifting a rule: "the script no longer needs root"."""
 _NOT_LIFTED = lazy_pattern(
     rf"""
       \b{_PROGRAM}s?\s+(?:\w+\s+)?no\s+longer\s+(?:needs?|has|have)\b      # what a program does by itself
