@@ -9,9 +9,9 @@ summary at 2, it leaves ``system, 1, summary, 4``. Events of version 0.x are con
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from clew.message import (
     Json,
@@ -120,10 +120,13 @@ class OpenHandsSession:
         if not self.allowance.covers(len(visible)):
             yield Problem("too many compactions to follow: what this one left in view is not known", line)
             visible = []
-        left = [(entry_id, events - removed_ids) for entry_id, events in visible]
-        self.visible = [(entry_id, events) for entry_id, events in left if events]
+        self.visible = [
+            (entry_id, events if events.isdisjoint(removed_ids) else events - removed_ids)
+            for entry_id, events in visible
+            if not events <= removed_ids
+        ]
         keeps = tuple(entry_id for entry_id, _ in self.visible)
-        place = _place_after([events for _, events in self.visible], event.get("summary_offset"))
+        place = self._place_after(event.get("summary_offset"))
         time, summary = string(event, "timestamp"), string(event, "summary")
         boundary_id = self.ids.unique(event_id, f"#{line}")
         yield Boundary(boundary_id, line, time, keeps=keeps, kept_first=place if summary else 0)
@@ -133,17 +136,16 @@ class OpenHandsSession:
             message = text_message(Role.USER, summary, Origin.SUMMARY)
             yield self._add_visible(Entry(message, summary_id, line, time), [summary_id], place)
 
+    def _place_after(self, events: Json) -> int:
+        """Return how many visible entries lie whole within the first so many events that the model sees.
 
-def _place_after(entries: Sequence[frozenset[str]], events: Json) -> int:
-    """Return how many entries lie whole within the first so many events that the model sees.
-
-    A condensation counts events from the start of the view, with the system prompt. Without a number, the
-    summary is put at the start.
-    """
-    if not isinstance(events, int):
-        return 0
-    ends = accumulate(len(entry) for entry in entries)
-    return sum(end <= events for end in ends)
+        A condensation counts events from the start of the view, with the system prompt. Without a number, the
+        summary is put at the start.
+        """
+        if not isinstance(events, int):
+            return 0
+        ends = accumulate(len(from_events) for _, from_events in self.visible)
+        return sum(1 for _ in takewhile(lambda end: end <= events, ends))
 
 
 # One event -------------------------------------------------------------------------------------------
