@@ -27,7 +27,7 @@ from clew.compaction.judge import MOST_SENTENCES, RuleQuestion, read_answer
 from clew.message import Item, Role, text_message
 from clew.rules import find
 from clew.rules.candidates import AskedSentence, sentences_to_judge
-from clew.rules.judgement import is_protected
+from clew.rules.protected import is_protected
 from clew.rules.sentences import sentences
 
 ANSWERS = LABELS.parent / "judged.jsonl"
