@@ -77,7 +77,7 @@ def _with_orders(text: str, asked: Span, most_characters: int) -> str:
     """Return a request and of what a tool wrote around it the orders, before what only describes."""
     room = most_characters - (asked[1] - asked[0])
     if room >= LEAST_ORDERS:
-        return ExcerptSource(text, is_guide=True).excerpt(room, (asked,), most_characters)
+        return ExcerptSource(text, is_guide=True).excerpt(room, (asked,), most_characters, LEAST_GAP)
     own = {line for line in _lines(text) if line[1] > asked[0] and line[0] < asked[1]}
     return ExcerptSource(text).render(own, most_characters)
 
