@@ -44,7 +44,7 @@ from clew.log.store.audit import AuditReport, audit
 from clew.memory.scope import project_at
 from clew.message import Json, JsonObject, Message, Role, Usage
 from clew.providers import WIRES
-from clew.secrets import mask, mask_message
+from clew.secrets import mask_json, mask_message
 from clew.session import Session
 from clew.session.replay import skipped_events
 from clew.settings import store_path
@@ -216,12 +216,12 @@ def _about(transcript: Transcript, *, with_label: bool) -> JsonObject:
     about: JsonObject = {"model": transcript.model} if transcript.model else {}
     title = transcript.label if with_label and transcript.label != transcript.id else transcript.title
     if title:
-        about["title"] = one_line(mask(title).text, 200)
+        about["title"] = one_line(title, 200)
     if transcript.start.directory:
         about["project"] = project_at(transcript.start.directory)
     if transcript.window:
         about["window"] = transcript.window
-    return about
+    return mask_json(about)
 
 
 def _resume(store: Store, ctx: Ctx) -> Event:
@@ -312,7 +312,7 @@ def _events(
 def _call(entry: Entry, usage: Usage) -> Event:
     cache = {"read": usage.cache_read_tokens, "written": usage.cache_write_tokens}
     body: JsonObject = {"model": entry.model, "usage": asdict(usage), "cache": {**cache}}
-    return new_event(CALL.name, body, CALL.version)
+    return new_event(CALL.name, mask_json(body), CALL.version)
 
 
 def _print_import(term: Terminal, imported: ImportResult, *, as_json: bool) -> None:

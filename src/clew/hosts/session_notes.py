@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 from clew.errors import NotFound
 from clew.settings import clew_home
@@ -24,6 +25,8 @@ MOST_NOTES = 200
 """At most this many notes are kept, a few kilobytes each; older ones are removed."""
 LOG_BYTES = 256 << 10
 """Size above which the log of errors is begun again; chosen by hand."""
+_QUOTED = ("reminder", "state", "pinned", "taken_off")
+"""Fields of a note that quote a session; the others are its names, which must stay exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +82,25 @@ def _read(path: Path) -> SessionNote | None:
 
 
 def write_note(note: SessionNote) -> None:
-    """Write a note, replacing the session's last one."""
+    """Write a note with secrets masked, replacing the session's last one."""
     path = _path(note.tool, note.session)
     is_new = not path.exists()
-    write_whole(path, json.dumps(asdict(replace(note, time=time.time())), ensure_ascii=False).encode())
+    fields_ = _masked(asdict(replace(note, time=time.time())))
+    write_whole(path, json.dumps(fields_, ensure_ascii=False).encode())
     if is_new:
         notes = sorted(path.parent.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
         for old in notes[MOST_NOTES:]:
             old.unlink(missing_ok=True)
+
+
+def _masked(note: dict[str, Any]) -> dict[str, Any]:
+    """Return a note's fields with the secrets in quoted text masked."""
+    quoted = {name: note[name] for name in _QUOTED if note[name]}
+    if not quoted:
+        return note
+    from clew.secrets import mask_json  # here: most events of a host write a note without a quotation
+
+    return note | mask_json(json.loads(json.dumps(quoted)))  # which knows lists, not tuples
 
 
 def write_whole(path: Path, data: bytes) -> None:

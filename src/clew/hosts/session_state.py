@@ -213,8 +213,9 @@ def is_sure(pin: Pin) -> bool:
 def _rule_lines(ledger: Ledger, by_hand: ManualRules) -> Iterator[ReminderLine]:
     for quote in by_hand.pinned:
         yield ReminderLine("", f'"{flat(quote, LONGEST_RULE)}"')
+    named = by_hand.taken_off | set(map(plain, by_hand.pinned))
     for pin in ledger.pins.active:
-        if is_sure(pin) and plain(pin.quote) not in by_hand.taken_off | set(map(plain, by_hand.pinned)):
+        if is_sure(pin) and plain(mask(pin.quote).text) not in named:  # notes hold quotes masked
             ref = pin.source.message if pin.source else ""
             yield ReminderLine(ref, f'"{flat(pin.readable, LONGEST_RULE)}"')
 
@@ -249,8 +250,11 @@ def _failure_lines(ledger: Ledger) -> Iterator[ReminderLine]:
 
 
 def flat(text: str, most: int) -> str:
-    """Return a text on one line, unable to close the reminder's fence or to control a terminal."""
-    line = " ".join(_CONTROL.sub(" ", text[: most * 4]).split())
+    """Return a text on one line: secrets masked, unable to close the reminder's fence or control a terminal.
+
+    Secrets are masked before the text is cut, because the beginning of one is not recognised.
+    """
+    line = " ".join(_CONTROL.sub(" ", mask(text[: most * 4]).text).split())
     short = line if len(line) <= most and len(text) <= most * 4 else f"{line[: most - 1]}…"
     return escape_tags(short) if _MAY_BEGIN_TAG.search(short) else short
 

@@ -131,19 +131,20 @@ class SessionTools:
         """Return the rules in force, with uncertain ones listed apart."""
         from clew.hosts.session_state import is_sure
         from clew.message import Trust
+        from clew.secrets import mask
 
         note, ledger = read_note(self.current.tool, self.current.session), self._read().ledger()
         removed = {_plain(quote) for quote in note.taken_off}
         sure = [f'- by hand: "{quote}"' for quote in note.pinned]
         perhaps: list[str] = []
         for pin in ledger.pins.active:
-            if pin.trust is Trust.USER and _plain(pin.quote) not in removed:
+            if pin.trust is Trust.USER and _plain(mask(pin.quote).text) not in removed:
                 line = f'- [{pin.source.message if pin.source else ""}] "{pin.readable}"'
                 (sure if is_sure(pin) else perhaps).append(line)
         found = "Rules of the user, word for word, put back after every compaction:"
         lines = [found, *sure] if sure else ["No rules found."]
         lines += ["Perhaps rules; not put back:", *perhaps] if perhaps else []
-        return "\n".join([*lines, *(f'- removed: "{quote}"' for quote in note.taken_off)])
+        return mask("\n".join([*lines, *(f'- removed: "{quote}"' for quote in note.taken_off)])).text
 
     def progress(self) -> str:
         """Return goal, open work, changed files and failures."""
@@ -166,7 +167,10 @@ class SessionTools:
     # Writing ---------------------------------------------------------------------------------------------
 
     def _pin(self, quote: str, remove: bool, consent: bool | None) -> str:
+        from clew.secrets import mask
+
         note = read_note(self.current.tool, self.current.session)
+        quote = mask(quote).text  # as it is shown and stored
         what = "No longer put back after a compaction" if remove else "Put back after every compaction"
         if not _require_consent(f'{what}: "{quote}"?', consent):
             return "The user declined: nothing was changed."
@@ -183,9 +187,12 @@ class SessionTools:
     def _remember(self, text: str, forget: bool, consent: bool | None) -> str:
         if forget:
             return self._forget(text, consent)
+        from clew.hosts.search import remember
+        from clew.secrets import mask
+
+        text = mask(text).text  # as it is shown and stored
         if not _require_consent(f'Keep for later sessions of this project: "{text}"?', consent):
             return "The user declined: nothing was kept."
-        from clew.hosts.search import remember
 
         return remember(text, self.current)
 

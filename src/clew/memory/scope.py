@@ -19,6 +19,7 @@ from clew.log.transfer import OWN
 from clew.memory.index import FOLDER, Entry, EntryKind
 from clew.memory.indexing import text_of
 from clew.message import Item, Origin
+from clew.secrets import mask
 
 
 class SearchScope(StrEnum):
@@ -88,7 +89,7 @@ class Projects:
         if any(root.is_relative_to(path) or path.is_relative_to(root) for path in near):
             return True
         if folder not in self._is_in_repository:
-            self._is_in_repository[folder] = (Path(project_at(folder)) / ".git").exists()
+            self._is_in_repository[folder] = _repository(Path(folder)) is not None
         elsewhere = {known.project for known in self._known.values() if known.project} - {*projects}
         return not self._is_in_repository[folder] and not any(
             root.is_relative_to(Path(project).resolve()) for project in elsewhere
@@ -108,12 +109,16 @@ class Projects:
 
 
 def project_at(folder: str | Path) -> str:
-    """Return the project of a folder: the nearest folder above it with ``.git``, or the folder itself."""
+    """Return the project of a folder: the nearest folder above it with ``.git``, or the folder itself.
+
+    It is recorded and shown, so a secret in the path is masked, in the same way every time.
+    """
     start = Path(folder).expanduser().absolute()
-    for path in (start, *start.parents):
-        if (path / ".git").exists():
-            return str(path)
-    return str(start)
+    return mask(str(_repository(start) or start)).text
+
+
+def _repository(folder: Path) -> Path | None:
+    return next((path for path in (folder, *folder.parents) if (path / ".git").exists()), None)
 
 
 class InView:

@@ -156,7 +156,7 @@ class CuratedSession(SessionLog):
         taken: list[Checkpoint] = []
 
         def decide() -> list[Event]:
-            checkpoint = self._next_checkpoint(self._checkpoints(), why)
+            checkpoint = self._next_checkpoint(self._checkpoints(), self._mask(why))
             taken[:] = [checkpoint] if checkpoint else []
             return [new_event(PROGRESS.name, checkpoint_to_json(item), PROGRESS.version) for item in taken]
 

@@ -281,13 +281,14 @@ class SessionLog:
         events, model = list[Event](), self.gauge.model
         if about:
             events.append(new_event(ABOUT.name, mask_json(about) if self._masks else about, ABOUT.version))
-        if model != UNKNOWN and self._replay.about.get("model") != model.id:
-            events.append(new_event(ABOUT.name, {"model": model.id}, ABOUT.version))
+        named = self._mask(model.id)
+        if model != UNKNOWN and self._replay.about.get("model") != named:
+            events.append(new_event(ABOUT.name, {"model": named}, ABOUT.version))
         window = self.gauge.window_tokens
         if window is not None and self._replay.about.get(WINDOW) != window:
             events.append(new_event(ABOUT.name, {WINDOW: window}, ABOUT.version))
         if self.project and "project" not in self._replay.about:
-            events.append(new_event(ABOUT.name, {"project": self.project}, ABOUT.version))
+            events.append(new_event(ABOUT.name, {"project": self._mask(self.project)}, ABOUT.version))
         return events
 
     def record(self, kind: str, body: JsonObject) -> int:

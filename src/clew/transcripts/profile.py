@@ -22,7 +22,7 @@ from clew.transcripts.discover import FoundSession
 from clew.transcripts.records import Boundary, Entry
 from clew.transcripts.transcript import Transcript, load
 
-VERSION = 7
+VERSION = 8
 """Version of the cache; entries of another version are read again."""
 KEPT_CHARACTERS = 300
 ReportCount: TypeAlias = Callable[[str, int, int], None]
@@ -56,8 +56,8 @@ def profile_of(session: Transcript) -> Profile:
     words = [*session.user_words()]
     return Profile(
         title=_short(session.label if session.label != session.id else None),
-        project=session.start.directory,
-        model=session.model,
+        project=_masked(session.start.directory),
+        model=_masked(session.model),
         tokens=_tokens_now(session),
         messages=len(session.full_entries()),
         compactions=len(cuts),
@@ -68,11 +68,14 @@ def profile_of(session: Transcript) -> Profile:
 
 def _short(text: str | None) -> str | None:
     """Return the first words of a text on one line, with secrets masked, because they are stored."""
-    if not text:
-        return None
+    kept = _masked(text and text[: KEPT_CHARACTERS * 2])
+    return " ".join(kept.split())[:KEPT_CHARACTERS] if kept else None
+
+
+def _masked(text: str | None) -> str | None:
     from clew.secrets import mask  # here, because a listing from the cache needs no secret rules
 
-    return " ".join(mask(text[: KEPT_CHARACTERS * 2]).text.split())[:KEPT_CHARACTERS]
+    return mask(text).text if text else None
 
 
 def _tokens_now(session: Transcript) -> int:
