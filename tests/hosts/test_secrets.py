@@ -21,7 +21,7 @@ from clew.message import Role, text_message
 from clew.session import Session
 
 KEY = "sk-proj-abcD3fGhIjKlMnOpQrStUvWxYz0123456789ABCD"
-PASSWORD = "h7Kq2vXw9zPq"  # noqa: S105
+PASSWORD = "h7Kq2vXw9zPq"
 BOTH = f"password={PASSWORD} {KEY}"
 RULE = f"Never print {BOTH} anywhere."
 LONG = f"{'Rotate the credentials of the billing service, of its workers and of the cron jobs. ' * 2}{BOTH}"
