@@ -39,7 +39,10 @@ from clew.ledger.kinds import WORD, Known, KnownWords, classify, kind_of, values
         ("ada@example.org", ValueKind.IDENTIFIER, "ada@example.org"),
         ("#42", ValueKind.ISSUE, "#42"),
         ("ENT-221", ValueKind.ISSUE, "ENT-221"),
+        ("P-1222", ValueKind.ISSUE, "P-1222"),
+        ("RE-2024-0137", ValueKind.ISSUE, "RE-2024-0137"),
         ("ENOENT", ValueKind.CODE, "ENOENT"),
+        ("DE89370400440532013000", ValueKind.CODE, "DE89370400440532013000"),
         ("TS2345", ValueKind.CODE, "TS2345"),
     ],
 )
@@ -81,6 +84,27 @@ def test_a_sentence_is_cut_at_its_punctuation():
         ("it costs $1,299.00 for 30 days", True, [
             Known(ValueKind.NUMBER, "$1,299.00"), Known(ValueKind.NUMBER, "30 days"),
         ]),
+        ("importe 165,90 euros", True, [Known(ValueKind.NUMBER, "165,90 euros")]),
+        ("über 1.100,90 € brutto", True, [Known(ValueKind.NUMBER, "1.100,90 €")]),
+        ("rows 1,2,3 of [12,34,56]", True, []),
+        ("请登记订单1037，金额100元，订单RE-1038已发，单价1200円。", True, [
+            Known(ValueKind.NUMBER, "100元"), Known(ValueKind.NUMBER, "1200円"),
+            Known(ValueKind.NUMBER, "1037"), Known(ValueKind.NUMBER, "RE-1038"),
+        ]),
+        ("IBAN DE89 3704 0044 0532 0130 00, please", True, [
+            Known(ValueKind.NUMBER, "DE89 3704 0044 0532 0130 00"),
+        ]),
+        ("call +34 612 34 1037 or +1 (212) 555-0100", True, [
+            Known(ValueKind.NUMBER, "+34 612 34 1037"), Known(ValueKind.NUMBER, "+1 (212) 555-0100"),
+        ]),
+        ("on 5 March 2026 at 14:05, el 5 de marzo de 2026, am 5. März", True, [
+            Known(ValueKind.NUMBER, "5 March 2026"), Known(ValueKind.NUMBER, "14:05"),
+            Known(ValueKind.NUMBER, "5 de marzo de 2026"), Known(ValueKind.NUMBER, "5. März"),
+        ]),
+        ("March 5, 2026 or 2026年3月5日", True, [
+            Known(ValueKind.NUMBER, "March 5, 2026"), Known(ValueKind.NUMBER, "2026年3月5日"),
+        ]),
+        ("see src/a.py:12:30, 16:9 and 2024年", True, []),
         ('call it "Night Train"', True, [Known(ValueKind.QUOTED, "Night Train")]),
         ('"Night Train" for 30 days', False, []),
         ('key = "[secret:anthropic-key:38c8]"', True, []),
@@ -105,7 +129,7 @@ def test_known_words_forget_when_they_are_too_many(monkeypatch):
 
 PIECES = (
     'the parser I don\'t Done. parse_query src/a.py, `a b` "Night Train" 30 days $1,299.00 3 42 1276 ms'
-    " https://x.org/a?b C:\\work\\a.txt parseQuery (foo_bar) v1.2.3 #7 \n \t \u00a0 \u2028 über 你好 x_1=2"
+    " https://x.org/a?b C:\\work\\a.txt parseQuery (foo_bar) v1.2.3 #7 \n \t \u00a0 \u2028 über 你好 x_1=2 订单1037，金额100元 165,90 € 14:05 5. März 2026 +34 612 34 DE89 3704 0044 P-1222"
 )
 TEXTS = st.lists(st.sampled_from(PIECES.split(" ")), max_size=12) | st.lists(st.text(max_size=6), max_size=8)
 

@@ -194,3 +194,22 @@ def test_what_a_rule_that_stays_says_is_not_lost_and_a_value_is_from_the_user_wh
     values = {one.text: one.source for one in lost if one.matter is LossKind.VALUE}
     assert rule not in values
     assert values["ledger-ro-4"] == values["7731"] == "m3"
+
+
+def test_values_of_everyday_writing_that_left_are_on_record():
+    """Order numbers, decimal commas, numbers beside Han characters, dates in words: no code needed."""
+    with Session.open("orders", MemoryStore(), window=200_000) as session:
+        for n in range(40):
+            order, sum_ = f"P-{1_000 + 37 * n}", 100 + 13 * n
+            asked = f"Anota el pedido {order}: importe {sum_},90 euros, entrega {n % 27 + 1} de marzo de 2026."
+            noted = f"已登记订单{5_000 + n}，金额{sum_}元。 The entry is in the list and can be looked up there."
+            session.add(text_message(Role.USER, asked), text_message(Role.ASSISTANT, noted))
+        report = session.compact(target_tokens=700, forced=True).report
+        view = "\n".join(item.message.text for item in session.view())
+    left = {loss.text for loss in report.lost if loss.matter is LossKind.VALUE}
+    gone = [f"P-{1_000 + 37 * n}" for n in range(40) if f"P-{1_000 + 37 * n}" not in view]
+    assert gone
+    assert {*gone} <= left
+    assert any(text.endswith(",90 euros") for text in left)
+    assert any(text.endswith("元") for text in left)
+    assert any(text.endswith("de marzo de 2026") for text in left)

@@ -46,7 +46,7 @@ class Known(NamedTuple):
     value: str
 
 
-WORD = lazy_pattern(r"[^\s\"'`<>()\[\]{},;|=:*!?&\\^“”‘’«»…—→│·•]{3,}|#\d")
+WORD = lazy_pattern(r"[^\s\"'`<>()\[\]{},;|=:*!?&\\^“”‘’«»…—→│·•、，。；：！？（）「」『』【】《》]{3,}|#\d")
 
 _EXTENSIONS = (
     "go|py|pyi|ipynb|tsx?|jsx?|mjs|cjs|json|jsonl|jsonc|json5|ndjson|md|mdx|rst|ya?ml|toml|rs|php|sh|bash|zsh|fish|sql|s?css|"
@@ -83,9 +83,12 @@ _WITHOUT_SLASH = lazy_pattern(
       | \.[a-z][\w-]*(?:ignore|rc|config|env|attributes)(?:\.\w+)? | \.env(?:\.\w+)?)
   | (?P<hash>(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{{7,64}})
   | (?P<issue>
-        \#[A-Z]?\d{{1,9}} | (?!UTF|SHA|ISO|GPT|AES|RFC|MD|X)[A-Z][A-Z0-9]{{1,9}}-\d{{1,6}})
+        \#[A-Z]?\d{{1,9}}
+      | (?!UTF|SHA|ISO|GPT|AES|RFC|MD|X)
+        (?:[A-Z][A-Z0-9]{{1,9}}-\d{{1,6}}|[A-Z][A-Z0-9]{{0,9}}(?:-[A-Z0-9]{{1,10}}){{0,3}}-\d{{3,12}}))
   | (?P<env>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)
-  | (?P<code>[A-Z]{{1,5}}_?\d{{3,6}}|(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{{6}}|{_ERRNO})
+  | (?P<code>[A-Z]{{1,5}}_?\d{{3,6}}|(?=[A-Z0-9]*\d)(?=[A-Z0-9]*[A-Z])[A-Z0-9]{{6}}
+      | (?=(?:[A-Z]*\d){{2}})(?=\d*[A-Z])[A-Z0-9]{{7,34}} | {_ERRNO})
   | (?P<identifier>
         (?=[0-9_]*[A-Za-z])_*[A-Za-z0-9]+(?:_+[A-Za-z0-9]+)+_*
       | _*[a-z]+[0-9]*[A-Z][A-Za-z0-9]*
@@ -179,15 +182,47 @@ _URL = lazy_pattern(r"https?://[^\s\"'<>)\]}`,\\|]+")
 _WINDOWS = lazy_pattern(r"\b[A-Za-z]:\\[^\s\"'<>|*?`:,;()]+")
 """A Windows path: "C:\\Users\\me"."""
 _UNIT = (
-    r"\s(?:%|ms|seconds?|secs?|minutes?|mins?|hours?|days?|weeks?|months?|[kKMGT]i?B|bytes|"
-    r"tokens|lines|files|words|characters|chars|requests|retries|attempts|tests|items|users|px|USD|EUR|dollars)\b"
+    r"(?:\s?[€£¥元円]|\s[%원]|\s(?:ms|seconds?|secs?|minutes?|mins?|hours?|days?|weeks?|months?|[kKMGT]i?B|bytes|"
+    r"tokens|lines|files|words|characters|chars|requests|retries|attempts|tests|items|users|px|USD|EUR|GBP|CHF|dollars|euros|pounds)\b)"
 )
-"""A unit after a number: " ms", " tokens"."""
+"""A unit after a number: " ms", " tokens", "元"."""
 _AMOUNT = lazy_pattern(
     # Match the first digit before the lookbehinds, so that most positions are rejected at once.
-    rf"\d(?<!\d\d)(?<!\d\.\d)\d*+(?:(?:,\d{{3}})++(?:\.\d++)?(?:{_UNIT})?|(?:\.\d++)?{_UNIT})"
+    rf"\d(?<!\d\d)(?<!\d[.,]\d)\d*+(?:(?:,\d{{3}})++(?![\d,])(?:\.\d++)?{_UNIT}?"
+    rf"|(?:\.\d{{3}})*+,\d\d?(?![\d,]){_UNIT}?|(?:\.\d++)?{_UNIT})"
 )
-"""A number with a unit, or with thousands separators; other numbers are matched as words."""
+"""A number with a unit, with thousands separators or a decimal comma; other numbers are matched as words."""
+_MONTHS = (
+    "January|February|March|April|May|June|July|August|September|October|November|December|Sept|"
+    "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Oct|Nov|Dec|"
+    "Januar|Jänner|Februar|März|Mai|Juni|Juli|Oktober|Dezember|"
+    "enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|setiembre|octubre|noviembre|diciembre|"
+    "janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre|"
+    "gennaio|febbraio|aprile|maggio|giugno|luglio|settembre|ottobre|novembre|dicembre|"
+    "janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro"
+)
+_HAN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+"""Characters of scripts without spaces, which stand directly beside a number."""
+_GROUPED = lazy_pattern(
+    rf"""
+    \d(?<!\d\d)(?:
+        \d?(?:st|nd|rd|th|\.)?\s(?:of\s|de\s)?(?:{_MONTHS})\b(?:\.?,?\s(?:de\s|del\s)?\d{{4}}\b)?
+      | (?<![\w:.]\d)\d?:[0-5]\d(?::[0-5]\d)?(?![\w:])
+      | \d{{0,3}}[年月]\d{{1,2}}[月日](?:\d{{1,2}}日)?
+      | (?<=[{_HAN}]\d)\d{{3,}}(?![\d.,]|\s?[年元円])
+      | \d{{3,}}(?<![-.,]\d{{4}})(?=[{_HAN}])(?![年元円])
+      | (?<=\+\d)\d{{0,2}}(?:[ .-]\(?\d{{2,4}}\)?){{2,6}}(?!\w)
+      | (?<=[A-Z]{{2}}\d)\d(?:\s[A-Z0-9]{{4}}){{2,7}}(?:\s[A-Z0-9]{{1,3}})?(?!\w)
+      | (?<=[{_HAN}][A-Z]-\d)\d{{2,}} | (?<=[{_HAN}][A-Z]{{2}}-\d)\d{{2,}}
+    )
+  | \b(?:{_MONTHS})\.?\s\d\d?(?:st|nd|rd|th)?\b(?:,?\s\d{{4}}\b)?
+    """,
+    re.VERBOSE,
+)
+"""Dates in words, times, telephone and bank account numbers in groups, numbers without space around them.
+All but a month before its day begin with a digit, as far as the pattern goes: ``_LEADS`` is what precedes."""
+_LEADS = lazy_pattern(r"(?:\+|[A-Z]{1,2}-?)$")
+"""What belongs to a number before its first digit: the plus of a telephone number, a country's letters."""
 _CURRENCIES = ("$", "€", "£")
 """Signs before an amount."""
 _QUOTE = lazy_pattern(r"[`\"“]([^`\"“”\n]{5,80})[`\"”]")
@@ -208,6 +243,7 @@ def with_punctuation(text: str, *, spoken: bool) -> list[tuple[Known, int]]:
             found.append((Known(ValueKind.PATH, match[0].rstrip("\\.,")), match.start()))
     if spoken:
         found += _amounts(text)
+        found += _grouped(text)
         found += _quoted(text)
     return found
 
@@ -215,6 +251,13 @@ def with_punctuation(text: str, *, spoken: bool) -> list[tuple[Known, int]]:
 def _amounts(text: str) -> Iterator[tuple[Known, int]]:
     for match in _AMOUNT.finditer(text):
         start = match.start() - text.startswith(_CURRENCIES, max(0, match.start() - 1), match.start())
+        yield Known(ValueKind.NUMBER, text[start : match.end()]), start
+
+
+def _grouped(text: str) -> Iterator[tuple[Known, int]]:
+    for match in _GROUPED.finditer(text):
+        lead = _LEADS.search(text, max(0, match.start() - 3), match.start())
+        start = lead.start() if lead else match.start()
         yield Known(ValueKind.NUMBER, text[start : match.end()]), start
 
 
@@ -228,8 +271,8 @@ def _quoted(text: str) -> Iterator[tuple[Known, int]]:
 
 # All values of a text --------------------------------------------------------------------------------
 
-_MARKS = lazy_pattern(r"://|:\\|\d(?:[,\s]|$)|[`\"“]")
-"""Markers of values that contain punctuation. An amount has white space between number and unit."""
+_MARKS = lazy_pattern(r"://|:\\|\d|[`\"“]")
+"""Markers of values that contain punctuation."""
 
 
 def _may_hold_value(chunk: str) -> bool:

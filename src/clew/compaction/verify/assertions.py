@@ -54,8 +54,9 @@ _NUMBERED = re.compile(r"(?<!\w)[^\W\d]\w*\d\w*")
 """A name with a digit: utf8, m4."""
 _LISTED = re.compile(r"^[ \t]*\d{1,2}[.)][ \t]", re.MULTILINE)
 """The number of a list item, which asserts nothing."""
-_COUNTED = re.compile(r"^\d.*\s\w{4,}$")
-"""``12 tests``: the counted thing may be called otherwise in the source, so only the number is checked."""
+_COUNTED = re.compile(r"^\d.*\s\w{4,}$|^[^\W\d]{3,}\.? \d")
+"""``12 tests``, ``March 5``: the thing or date may be called otherwise in the source, so only the number is
+checked."""
 _LONG_QUOTE = re.compile(
     r"(?:(?<!\w)\"(?=\S)([^\"]{5,2000}?)(?<=\S)\"(?!\w)|[“„«]([^“”„«»]{5,2000})[”»])|\"[^\"]{0,4}\""
 )
