@@ -34,7 +34,7 @@ def asserted(text: str) -> set[str]:
     [
         ("3 of 12 tests failed in src/app/main.py", {"3", "12", "src/app/main.py"}),
         ("1. read it\n2. mend it", set()),
-        ("it costs $1,250.50 at 12:30", {"$1,250.50", "1,250.50", "12", "30"}),
+        ("it costs $1,250.50 at 12:30", {"$1,250.50", "1,250.50", "12:30", "12", "30"}),
         ("step 4: version 1.2.3 of v2", {"4", "1.2.3", "v2"}),
         ("he told Berta about it", {"Berta"}),
         ("Der Nutzer hat die Datenbank und den Server genannt", set()),

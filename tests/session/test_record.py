@@ -201,8 +201,12 @@ def test_values_of_everyday_writing_that_left_are_on_record():
     with Session.open("orders", MemoryStore(), window=200_000) as session:
         for n in range(40):
             order, sum_ = f"P-{1_000 + 37 * n}", 100 + 13 * n
-            asked = f"Anota el pedido {order}: importe {sum_},90 euros, entrega {n % 27 + 1} de marzo de 2026."
-            noted = f"已登记订单{5_000 + n}，金额{sum_}元。 The entry is in the list and can be looked up there."
+            asked = (
+                f"Anota el pedido {order}: importe {sum_},90 euros, entrega {n % 27 + 1} de marzo de 2026."
+            )
+            noted = (
+                f"已登记订单{5_000 + n}，金额{sum_}元。 The entry is in the list and can be looked up there."
+            )
             session.add(text_message(Role.USER, asked), text_message(Role.ASSISTANT, noted))
         report = session.compact(target_tokens=700, forced=True).report
         view = "\n".join(item.message.text for item in session.view())

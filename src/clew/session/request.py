@@ -25,13 +25,16 @@ from clew.request.pieces import Fence, clauses_for, memory_pieces, restated_rule
 from clew.request.rehydration import RequestStatus, invoked_skills, rehydrate
 from clew.request.sections import INSTRUCTIONS, Piece
 from clew.secrets.find import own_key
+from clew.session.instruction_writers import InstructionWriters
 
 if TYPE_CHECKING:
     from clew.session.session import Session
 
 MOST_EVENTS = 10_000
 """Last events in which the skills of a compacted session are looked for, once; chosen by hand."""
-WRITTEN_BY_SESSION = "this session wrote it and it is not trusted; in the chat, /trust FILE trusts it"
+WRITTEN_BY_SESSION = (
+    "this session wrote it, or may have, and it is not trusted; in the chat, /trust FILE trusts it"
+)
 """Why an instruction file is refused."""
 
 
@@ -220,8 +223,8 @@ class InstructionFiles:
     """The instruction files of a project in force for a session, recorded in its log.
 
     They are read at the start and after each compaction. In between, only files of folders are added that the
-    work has just reached, so that the cached prefix stays the same. A file that the session itself wrote does
-    not count: the model would give itself instructions.
+    work has just reached, so that the cached prefix stays the same. A file that the session itself wrote, or
+    may have written, does not count: the model would give itself instructions.
     """
 
     def __init__(self, session: Session, root: Path | None, *, trusted: bool = True) -> None:
@@ -231,6 +234,7 @@ class InstructionFiles:
         self._roots = Roots(project=root.resolve().as_posix(), trusted=trusted) if root else None
         self.loaded = LoadedInstructions()
         self._settled: frozenset[str] = frozenset()
+        self._writers = InstructionWriters(session)
         self._skills = self._skill_index()
         if self._roots:
             self._take(self._load())
@@ -261,7 +265,10 @@ class InstructionFiles:
         """Return the index of the skills of a trusted root."""
         if self.root is None or self._roots is None or not self._roots.trusted:
             return None
-        return skill_index(self.root, {fold_path(file) for file in self._changed_files()})
+        own = {fold_path(file) for file in self._changed_files()}
+        return skill_index(
+            self.root, lambda file: fold_path(file) in own or self._writers.may_have_written(file)
+        )
 
     def _take(self, loaded: LoadedInstructions) -> None:
         for body in changes(self.loaded, loaded):
@@ -278,7 +285,8 @@ class InstructionFiles:
         refused = list(loaded.refused)
         for instruction in loaded.instructions:
             if all(
-                fold_path(file) not in own or self._is_trusted(file, sha)
+                self._is_trusted(file, sha)
+                or not (fold_path(file) in own or self._writers.may_have_written(file, sha))
                 for file, sha in files_of(instruction)
             ):
                 kept_instructions.append(instruction)

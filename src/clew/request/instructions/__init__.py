@@ -15,7 +15,7 @@ because of a link, another repository or invisible characters, is not listed; se
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from clew.log.fold import CALL, COMPACTION, INSTRUCTION, MESSAGE, SWITCH, UNDO
@@ -28,7 +28,6 @@ from clew.request.instructions.files import (
     FileKind,
     InstructionScope,
     Roots,
-    fold_path,
     usual_roots,
     why_not_followed,
 )
@@ -139,24 +138,23 @@ _FIELD = re.compile(
 """A field of the header with its value, without a YAML block indicator such as ``|`` or ``>-``."""
 
 
-def skill_index(root: Path, ignored: Collection[str] = ()) -> Piece | None:
+def skill_index(root: Path, is_ignored: Callable[[str], bool] = lambda _path: False) -> Piece | None:
     """Return the skills below a trusted folder as one piece; None if there are none.
 
-    ``ignored`` are files that do not count (case-folded), such as those that the session itself wrote.
+    ``is_ignored`` says which files do not count, such as those that the session itself wrote.
     """
-    lines = list(_skill_lines(root, ignored))[:MOST_SKILLS]
+    lines = list(_skill_lines(root, is_ignored))[:MOST_SKILLS]
     if not lines:
         return None
     text = "\n".join(["Before work that one of them is about, read its file.", *lines])
     return Piece(SKILLS, text, "skills", Trust.USER, cuttable=True)
 
 
-def _skill_lines(root: Path, ignored: Collection[str]) -> Iterator[str]:
+def _skill_lines(root: Path, is_ignored: Callable[[str], bool]) -> Iterator[str]:
     root = root.resolve()
     for folder in FOLDERS:
         for path in sorted(root.glob(f"{folder}/*/SKILL.md")):
-            own = fold_path(path.resolve().as_posix())
-            text = "" if own in ignored else _text(path, root)
+            text = "" if is_ignored(path.resolve().as_posix()) else _text(path, root)
             header = mask(front_matter(text)[0]).text
             fields = {name: _flat(value) for name, value in _FIELD.findall(header)}
             if fields.get("description"):
