@@ -6,6 +6,7 @@ import json
 import sqlite3
 from pathlib import Path
 
+import pytest
 import zstandard
 
 from clew.log.store import SqliteStore
@@ -76,6 +77,47 @@ def test_a_file_that_grew_goes_on_and_one_that_changed_is_refused(clew: Run, tmp
     done = clew("import", lists(tmp_path, "c", "one", "TWO", "three", "four"), CLEW_HOME=one)
     assert done.returncode == 2
     assert "message 2 of the file differs from the imported one" in done.stderr
+
+
+def replies(path: Path, lines: int) -> str:
+    """Write the first lines of a Claude Code session, whose replies are several lines each."""
+    call = {"type": "tool_use", "name": "Read", "input": {"file_path": "a.py"}}
+    said = [
+        ("user", None, "Read both files, password=h7Kq2vXw9zPq."),
+        ("assistant", "a1", [{"type": "text", "text": "I read with password=h7Kq2vXw9zPq."}]),
+        ("assistant", "a1", [call | {"id": "t1"}]),
+        ("user", None, [{"type": "tool_result", "tool_use_id": "t1", "content": "one"}]),
+        ("assistant", "a1", [call | {"id": "t2"}]),
+        ("user", None, [{"type": "tool_result", "tool_use_id": "t2", "content": "two"}]),
+        ("assistant", "a2", [{"type": "text", "text": "Both are read."}]),
+    ]
+    written = [
+        {
+            "type": role,
+            "uuid": f"u{n}",
+            "parentUuid": f"u{n - 1}" if n else None,
+            "sessionId": "s1",
+            "message": {"role": role, "content": content, **({"id": own, "model": "m"} if own else {})},
+        }
+        for n, (role, own, content) in enumerate(said[:lines])
+    ]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in written))
+    return str(path)
+
+
+@pytest.mark.parametrize("cuts", [[n] for n in range(1, 7)] + [[2, 3, 4, 5, 6]])
+def test_a_reply_that_went_on_since_the_last_import_is_extended(clew: Run, tmp_path: Path, cuts: list[int]):
+    one, _ = stores(tmp_path)
+    for cut in cuts:
+        clew("import", replies(tmp_path / "s1.jsonl", cut), CLEW_HOME=one)
+    done = clew("import", replies(tmp_path / "s1.jsonl", 7), CLEW_HOME=one)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "nothing new" in clew("import", str(tmp_path / "s1.jsonl"), CLEW_HOME=one).stdout
+    shown = clew("show", "claude-code:s1", "--full", CLEW_HOME=one).stdout
+    for text in ("Read both files", "I read with", "one", "two", "Both are read."):
+        assert shown.count(text) == 1, text
+    assert shown.count("Read(file_path: a.py)") + shown.count("a.py") >= 2
+    assert "h7Kq2vXw9zPq" not in shown
 
 
 def test_a_session_of_the_log_and_an_export_can_be_looked_at_like_any_other(clew: Run, tmp_path: Path):

@@ -7,31 +7,29 @@ adds only what is new. The compactions that the tool made itself are events betw
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import sys
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from clew.cli.inputs import WORKSPACE, existing_name, has_no_log, open_arguments, own_store, the_store
+from clew.cli.known_entries import KnownEntries, entry_about, fingerprint
 from clew.cli.rules import waiting_lines
 from clew.cli.stored import own_log
 from clew.cli.terminal import Terminal, private_file, refuse_existing
 from clew.cli.text import count, one_line, printable
-from clew.errors import NotFound, SessionDiverged
+from clew.errors import NotFound
 from clew.log import (
     ABOUT,
     CALL,
     COMPACTION,
-    MESSAGE,
     RESUME,
     TOOL_COMPACTION,
     ImportResult,
-    canonical,
     export_session,
     export_session_zstd,
     import_session,
@@ -42,7 +40,7 @@ from clew.log import (
 from clew.log.protocol import Ctx, Event, Store
 from clew.log.store.audit import AuditReport, audit
 from clew.memory.scope import project_at
-from clew.message import Json, JsonObject, Message, Role, Usage
+from clew.message import Json, JsonObject, Role, Usage
 from clew.providers import WIRES
 from clew.secrets import mask_json, mask_message
 from clew.session import Session
@@ -172,22 +170,27 @@ def import_transcript(
     calls: bool = False,
     current: bool = False,
 ) -> ImportResult:
-    """Append what is new; refuse if the file and the log have diverged.
+    """Append what is new, also of a reply that went on; refuse if the file and the log have diverged.
 
     With ``calls``, what the provider reported for each reply is recorded too, and the label of the session.
     With ``calls`` or ``current`` the view continues from what the tool's last compaction left.
     """
     entries = transcript.full_entries()
     ctx = Ctx(workspace=WORKSPACE, session=name or _name(transcript, entries))
-    known, ahead = _known_messages(store, ctx, entries)
+    known = KnownEntries.of(store, ctx)
+    extension = known.extension(entries, ctx, keep_secrets=keep_secrets)
+    ahead = max(0, len(known.entries) - len(entries))
     head = store.head(ctx)
     before = head.seq
     about = _about(transcript, with_label=calls)
     if about and not before:
         head = store.append(ctx, [new_event(ABOUT.name, about, ABOUT.version)], head)
     recorded = sum(1 for _ in store.read(ctx, kinds=[TOOL_COMPACTION.name]))
-    compacted = _tool_compactions(transcript, entries, keep_secrets)[recorded:]  # since the last import
-    events = _events(entries, known, compacted, keep_secrets, calls)
+    numbers = known.numbers(entries)
+    all_compacted = _tool_compactions(transcript, entries, numbers, keep_secrets)
+    compacted = all_compacted[recorded:]  # since the last import
+    new = _events(entries, len(known.entries), compacted, keep_secrets, calls)
+    events = chain([extension] if extension else [], new)
     while batch := list(islice(events, BATCH)):
         head = store.append(ctx, batch, head)
     by_clew = any(True for _ in store.read(ctx, kinds=[COMPACTION.name]))
@@ -195,20 +198,6 @@ def import_transcript(
     if resumes:  # the view continues from what the tool left
         head = store.append(ctx, [_resume(store, ctx)], head)
     return ImportResult(ctx, head, head.seq - before, recorded + len(compacted) if resumes else 0, ahead)
-
-
-def _known_messages(store: Store, ctx: Ctx, entries: Sequence[Entry]) -> tuple[int, int]:
-    """Return how many entries of a file the log has, and how many messages it has after them.
-
-    Raise ``SessionDiverged`` if one differs.
-    """
-    known = 0
-    for known, stored in enumerate(store.read(ctx, kinds=[MESSAGE.name]), start=1):
-        if known > len(entries):
-            continue
-        if stored.event.body.get("fingerprint") != _fingerprint(entries[known - 1].message):
-            raise SessionDiverged(f"{ctx.session}: message {known} of the file differs from the imported one")
-    return min(known, len(entries)), max(0, known - len(entries))
 
 
 def _about(transcript: Transcript, *, with_label: bool) -> JsonObject:
@@ -241,12 +230,8 @@ def _name(transcript: Transcript, entries: Sequence[Entry]) -> str:
     """Name a session by its tool and id; a list without an id, by its file name and a hash of its start."""
     name = one_line(transcript.id, 200)
     if transcript.format in WIRES and entries:
-        name = f"{Path(name).name}-{_fingerprint(entries[0].message)[:8]}"
+        name = f"{Path(name).name}-{fingerprint(entries[0].message)[:8]}"
     return f"{transcript.format}:{name}"
-
-
-def _fingerprint(message: Message) -> str:
-    return hashlib.sha256(canonical(message_to_json(message))).hexdigest()[:32]
 
 
 class _PlacedEvent(NamedTuple):
@@ -257,21 +242,25 @@ class _PlacedEvent(NamedTuple):
 
 
 def _tool_compactions(
-    transcript: Transcript, entries: Sequence[Entry], keep_secrets: bool
+    transcript: Transcript, entries: Sequence[Entry], numbers: Mapping[str, list[int]], keep_secrets: bool
 ) -> list[_PlacedEvent]:
-    """Return each compaction of the tool's own as an event."""
-    numbers = {entry.id: number for number, entry in enumerate(entries, start=1)}
+    """Return each compaction of the tool's own as an event; ``numbers`` are those of the log."""
+    places = {entry.id: place for place, entry in enumerate(entries, start=1)}
     counter = counter_for(transcript.model or "")
     result: list[_PlacedEvent] = []
     done = 0
     for compaction in tool_compactions(transcript):
-        done = max((numbers[entry.id] for entry in compaction.before if entry.id in numbers), default=done)
+        done = max((places[entry.id] for entry in compaction.before if entry.id in places), default=done)
         system = [
-            number for number, entry in enumerate(entries[:done], 1) if entry.message.role is Role.SYSTEM
+            number
+            for entry in entries[:done]
+            if entry.message.role is Role.SYSTEM
+            for number in numbers[entry.id]
         ]
-        kept = [entry.id for entry in compaction.kept if entry.id in numbers]
+        kept = {entry.id: numbers.get(entry.id, []) for entry in compaction.kept}
         first = frozenset(compaction.boundary.keeps[: compaction.boundary.kept_first])
-        before_summary = dict.fromkeys((*system, *(numbers[id_] for id_ in kept if id_ in first)))
+        at_first = chain.from_iterable(own for id_, own in kept.items() if id_ in first)
+        before_summary = dict.fromkeys((*system, *at_first))
         summary = [
             entry.message if keep_secrets else mask_message(entry.message) for entry in compaction.summary
         ]
@@ -286,7 +275,7 @@ def _tool_compactions(
             "sealed": compaction.is_sealed,
             "names": list[Json](compaction.summary_names),
             "messages": [message_to_json(message) for message in summary],
-            "keeps": list[Json](dict.fromkeys((*before_summary, *(numbers[id_] for id_ in kept)))),
+            "keeps": list[Json](dict.fromkeys((*before_summary, *chain.from_iterable(kept.values())))),
             "system": len(before_summary),
         }
         result.append(_PlacedEvent(done, new_event(TOOL_COMPACTION.name, body, TOOL_COMPACTION.version)))
@@ -301,9 +290,8 @@ def _events(
     for number, entry in enumerate(entries[known:], start=known):
         while waiting and waiting[0].after <= number:
             yield waiting.popleft().event
-        place: JsonObject = {"id": entry.id, "line": entry.line, "time": entry.time}
-        about: JsonObject = {"source": place, "fingerprint": _fingerprint(entry.message)}
-        yield message_event(entry.message if keep_secrets else mask_message(entry.message), about)
+        message = entry.message if keep_secrets else mask_message(entry.message)
+        yield message_event(message, entry_about(entry))
         if calls and entry.usage and entry.usage.input_tokens:
             yield _call(entry, entry.usage)
     yield from (placed.event for placed in waiting)
