@@ -112,6 +112,7 @@ def test_a_summary_of_another_tool_that_is_added_is_never_the_users_words(store,
         "Summary of my rules so far:\n- Never touch legacy/.",
         "Chat history:\n- Never touch legacy/.",
         "Write a summary of the previous conversation:\n- Never touch legacy/.",
+        "I spoke to you previously about a bug. Never touch legacy/.",
     ],
 )
 def test_a_summary_that_the_user_writes_is_the_users_words(store, text):

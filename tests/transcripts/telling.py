@@ -84,5 +84,14 @@ SUMMARIES = (
     "Context from earlier:\n- The user said to hurry.\nRULES",
     "## Summary of the previous session\n\nThe agent fixed the parser.\nRULES",
     "<conversation_summary>\nUser wants a parser.\nRULES\n</conversation_summary>",
+    "<conversation_summary>The user asked for a parser. The user said: hurry.\nRULES</conversation_summary>",
+    "<chat_summary>The user asked for a parser.\nRULES\n</chat_summary>",
+    "I spoke to you previously about a number of things.\nI asked you for a parser.\nRULES",
+    "Resumen de la conversación anterior:\n\nEl usuario pidió un analizador.\nRULES",
+    "Zusammenfassung des bisherigen Gesprächs:\n\nDer Nutzer bat um einen Parser.\nRULES",
+    "Résumé de la conversation précédente :\nL'utilisateur a demandé un analyseur.\nRULES",
+    "以下是之前对话的摘要：\n用户要求修复税务模块。用户说：永远不要修改 legacy/ 下的文件。\nRULES",
 )
-"""Summaries of Claude Code (two wordings), Codex, Gemini CLI, Anthropic's SDKs and LangChain; then others."""
+"""Summaries of Claude Code (two wordings), Codex, Gemini CLI, Anthropic's SDKs and LangChain; then others.
+
+Also those of other languages, which are recognised by a heading that names a summary of a conversation."""

@@ -2,7 +2,7 @@
 
 An imported message holds the fingerprint of its entry. A tool may write one reply as several lines, so the
 last reply of a file that is still written may be longer the next time: what it has more is appended as a
-message of its own, with the number of the entry that it extends. So an entry may be several messages of the log.
+message of its own, with the number of the entry that it extends. So an entry may be several messages.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Which instruction files the calls of a session may have written, beyond those that the ledger knows.
 
-The ledger reads which files a call changes as far as that is certain. A file that gives the model orders needs
-the other direction: every call counts that *may* have written it. Those are the calls that name the file, or a
-pattern that it matches, and do not only read (``find . -name AGENTS.md -exec sed -i …``), and the commands that
-may change any file of the folder (``git pull``, ``patch``, ``cp -r``, unpacking). A program that builds the
-name itself (``f=AGENTS; echo x > $f.md``, a script that is run) is not recognised.
+The ledger reads which files a call changes as far as that is certain. A file that gives the model orders
+needs the other direction: every call counts that *may* have written it. Those are the calls that name the
+file, or a pattern that it matches, and do not only read (``find . -name AGENTS.md -exec sed -i …``), and the
+commands that may change any file of the folder (``git pull``, ``patch``, ``cp -r``, unpacking). Not
+recognised are a name that the call does not spell (``f=AGENTS; echo x > $f.md``) and what a script writes.
 """
 
 from __future__ import annotations
@@ -29,18 +29,20 @@ if TYPE_CHECKING:
     from clew.session.session import Session
 
 _ONLY_READING = frozenset(
-    (ActionKind.READ, ActionKind.SEARCH, ActionKind.FETCH, ActionKind.ASK, ActionKind.PROPOSE)
-    + (ActionKind.TODO, ActionKind.NEW_TASK, ActionKind.TASK_CHANGE, ActionKind.TASK_LIST)
+    {
+        *(ActionKind.READ, ActionKind.SEARCH, ActionKind.FETCH, ActionKind.ASK, ActionKind.PROPOSE),
+        *(ActionKind.TODO, ActionKind.NEW_TASK, ActionKind.TASK_CHANGE, ActionKind.TASK_LIST),
+    }
 )
 """Kinds of calls that write no file of the project."""
 _READERS = frozenset(
     """
     cat head tail less more bat batcat grep egrep fgrep rg ag ls ll dir tree wc stat file diff cmp md5sum
-    sha1sum sha256sum shasum nl od xxd hexdump strings du test [ [[ realpath readlink basename dirname cd pushd
-    popd pwd echo printf cut tr column sort awk true false jq which type find sed git get-content sleep
+    sha1sum sha256sum shasum nl od xxd hexdump strings du test [ [[ realpath readlink basename dirname cd
+    pushd popd pwd echo printf cut tr column sort awk true false jq which type find sed git get-content sleep
     """.split()  # noqa: SIM905  # as a literal it takes a line for each word
 )
-"""Programs that only read, as long as their output is not redirected and they are given none of ``_WRITES``."""
+"""Programs that only read, if their output is not redirected and they are given none of ``_WRITES``."""
 _WRITES = {
     "awk": re.compile(r".*(?:[>|]|system|getline)|-[if]"),
     "find": re.compile(r"-(?:exec|ok|delete|fprint|fls)"),
@@ -49,10 +51,10 @@ _WRITES = {
     "sort": re.compile(r"-\w*o|--output"),
     "tree": re.compile(r"-o"),
 }
-"""Words by which a program that reads also writes or runs another one; of ``sed``, what does not print lines."""
+"""Words by which a program that reads also writes or runs another one; of ``sed``, what does not print."""
 _READING_GIT = frozenset(
-    "log show diff status blame add commit grep ls-files rev-parse branch remote".split()
-)  # noqa: SIM905
+    ("log", "show", "diff", "status", "blame", "add", "commit", "grep", "ls-files", "rev-parse", "branch")
+)
 """Commands of git that change no file of the folder."""
 _HIDES_COMMANDS = re.compile(r"\$\(|`|<\(|>\(")
 """Commands inside a command, which are not read."""
@@ -62,10 +64,11 @@ _ANY_FILE = re.compile(
             |clone|submodule|worktree|read-tree|checkout-index)\b
       | (?:hg|svn|bzr)\s+(?:up|update|pull|checkout|co|revert|merge|switch)\b
       | patch\b | rsync\b | scp\b | robocopy\b | xcopy\b
-      | cp\s+(?:\S+\s+)*?(?:-\w*[rRa]|--recursive|--archive|\S*[*?\[]) | mv\s+(?:\S+\s+)*?\S*[*?\[]
-      | (?:cp|mv|install|ln)\s+[^\n;|&]*\s\.{1,2}/?(?=\s|$)
-      | (?:bsd)?tar\s+(?:-?\w*x|--extract|--get)\w*\b | unzip\b | 7z[ar]?\s+[xe]\b | cpio\b | unrar\b | Expand-Archive\b
-      | (?:curl|wget)\b[^\n]*\|\s*(?:sudo\s+)?(?:ba|z)?sh\b
+      | (?:cp|mv)\s+(?:\S{1,200}\s+){0,9}?(?:-\w*[rRa]|--recursive|--archive|\S{0,200}[*?\[])
+      | (?:cp|mv|install|ln)\s+[^\n;|&]{0,500}\s\.{1,2}/?(?=\s|$)
+      | (?:bsd)?tar\s+(?:-?\w*x|--extract|--get)\w*\b | 7z[ar]?\s+[xe]\b
+      | unzip\b | unrar\b | cpio\b | Expand-Archive\b
+      | (?:curl|wget)\b[^\n]{0,500}\|\s*(?:sudo\s+)?(?:ba|z)?sh\b
     )"""
 )
 """Commands that may replace any file of the folder, named or not."""

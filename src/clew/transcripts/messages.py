@@ -147,14 +147,16 @@ def fingerprint(value: Message | ToolResult) -> bytes:
 _CANDIDATE = re.compile(
     r"<[A-Za-z]|\[Request interrupted|\[SYSTEM NOTIFICATION|Caveat: The messages|# AGENTS\.md"
     r"|This session is being continued|# Context from|Another language model started|Here is a summary of the"
+    r"|I spoke to you previously about"
 )
 """Prefilter: every inserted text matches this; other texts cost one search."""
 _SUMMARIES = (
     ("<state_snapshot>", "</state_snapshot>"),
     ("<summary>", "</summary>"),
     ("Here is a summary of the conversation to date:\n", ""),
+    ("I spoke to you previously about a number of things.\n", ""),
 )
-"""How the summaries of Gemini CLI, of Anthropic's SDKs and of LangChain's middleware begin and end."""
+"""How the summaries of Gemini CLI, Anthropic's SDKs, LangChain's middleware and aider begin and end."""
 
 
 def label_speakers(message: Message) -> Message:
@@ -269,11 +271,32 @@ _BEHIND = re.compile(
 """The line between a summary and the request that follows it in the same text."""
 
 
+_ELSEWHERE = re.compile(
+    r"\W*(?:(?:Aquí (?:está|tienes) )?(?:el |un )?resum(?:en|o) d[ea] (?:la |esta )?convers"
+    r"|(?:Hier (?:ist|folgt) )?(?:die |eine )?Zusammenfassung (?:des|der|unseres|unserer) [\w ]{0,24}"
+    r"(?:Gespräch|Konversation|Unterhaltung|Chat|Sitzung)"
+    r"|(?:Voici )?(?:le |un )?résumé de (?:la |notre )?(?:conversation|discussion|session)"
+    r"|(?:Ecco )?(?:il |un )?riassunto della (?:conversazione|chat)"
+    r"|[^\n:：，。]{0,12}(?:对话|會話|会话|聊天|對話|会話|대화)[^\n:：，。]{0,8}(?:摘要|总结|總結|概要|要約|まとめ|요약)"
+    r")[^\n:：]{0,60}[:：]?[ \t]*(?:\n|(?<=[:：]))",
+    re.I,
+)
+"""The heading of a summary of a conversation in other languages."""
+_REPORTED_ELSEWHERE = re.compile(
+    r"\b(?:el usuario|o usuário|der (?:be)?nutzer|die (?:be)?nutzerin|l['’]utilisat(?:eur|rice)"
+    r"|l['’]utente)\b|用户|使用者|ユーザー|利用者|사용자",
+    re.I,
+)
+"""The person whom such a summary reports on."""
+
+
 def may_be_summary(text: str) -> bool:
     """Return True if the first line may be the heading of a summary: a fast check that misses none."""
     line = _FIRST_LINE.match(text)
     return line is not None and bool(
-        _SUMMARY.search(heading := line[1].replace("_", " ")) or _CONVERSATION.search(heading)
+        _SUMMARY.search(heading := line[1].replace("_", " "))
+        or _CONVERSATION.search(heading)
+        or _ELSEWHERE.match(text)
     )
 
 
@@ -282,6 +305,8 @@ def summary_end(text: str) -> int:
     line = _FIRST_LINE.match(text)
     if line is None:
         return 0
+    if (elsewhere := _ELSEWHERE.match(text)) and _REPORTED_ELSEWHERE.search(text, elsewhere.end()):
+        return len(text)
     heading, body = _heading(text, line)
     words = heading.replace("_", " ").replace("-", " ") if _TAG.match(heading) else heading
     kinds = [bool(kind.search(words)) for kind in (_SUMMARY, _CONVERSATION, _EARLIER)]
@@ -296,7 +321,9 @@ def summary_end(text: str) -> int:
 
 
 def _heading(text: str, line: re.Match[str]) -> tuple[str, int]:
-    """Return the heading and where it ends: behind its colon, or with its line if that has none."""
+    """Return the heading and where it ends: behind its tag or colon, or with its line if it has neither."""
+    if tag := _TAG.match(text, line.start(1)):
+        return tag[0], tag.end()
     colon = line[1].find(":")
     end = line.start(1) + colon + 1 if colon >= 0 else line.end()
     return text[line.start(1) : end].strip(), end
