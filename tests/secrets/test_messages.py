@@ -308,3 +308,43 @@ def test_two_names_with_the_same_mask_stay_two_fields() -> None:
     tokens = (f"ghp_{sha256(str(number).encode()).hexdigest()[:36]}" for number in count())
     other = next(token for token in tokens if mask_of("github-token", token, KEY) == MASK)
     assert mask_json({TOKEN: 1, other: 2}, KEY) == {MASK: 1, f"{MASK} (2)": 2}
+
+
+P = "Xk29#pLq7w"  # made up
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"env": [{"name": "DB_PASSWORD", "value": P}]},
+        {"headers": [{"name": "X-Api-Key", "value": "8f3a9c2e7b1d4f60a5c8"}]},
+        {"user": "ada", "pass": P},
+        {"passwords": ["a", P]},
+        {"element": "Password field", "ref": "e12", "text": P},
+        {"selector": "#password", "value": P},
+        {"command": ["mysql", "--password", P]},
+        {"command": ["mysql", "-uroot", f"-p{P}"]},
+        {"command": ["sshpass", "-p", P, "ssh", "h"]},
+    ],
+)
+def test_what_stands_beside_a_value_makes_a_secret_of_it(value: JsonObject) -> None:
+    masked = repr(mask_json(value, KEY))
+    assert P not in masked
+    assert "8f3a9c2e7b1d4f60a5c8" not in masked
+    call = ToolCall("c1", "run", value)
+    assert find_in_message(Message(Role.ASSISTANT, (call,)), KEY)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"name": "DB_HOST", "value": "db-2.corp"},
+        {"name": "PASSWORD_MIN_LENGTH", "value": "12"},
+        {"suite": "login", "pass": "test_login_2"},
+        {"command": ["git", "log", "-p", "src/app2.py"]},
+        {"tokens": ["alpha1", "beta2"]},
+        {"element": "Password field", "text": "required"},
+    ],
+)
+def test_a_value_beside_something_else_stays(value: JsonObject) -> None:
+    assert mask_json(value, KEY) is value

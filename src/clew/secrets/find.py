@@ -27,6 +27,7 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import Any, NamedTuple, TypeAlias
 
+from clew.secrets.tables import table_passwords
 from clew.settings import clew_home
 
 # A key may follow an escape of JSON (\n, \u003d), of a URL (%3D) or of a terminal (\x1b[31m): the letter
@@ -218,6 +219,8 @@ def _alternation(words: Iterable[str]) -> str:
     return f"{either}?" if whole else either
 
 
+CELL = "password-cell"
+"""The rule of a password in a table; one in a column below its name is found without a pattern."""
 MASK = "[secret:"
 """The start of a mask."""
 
@@ -247,6 +250,7 @@ def find(text: str) -> list[FoundSecret]:
         span = rule.span(text, at)
         if span and MASK not in text[span[0] : span[1]]:
             ranked_spans.append(_RankedSpan(*span, rank, rule.id))
+    ranked_spans += (_RankedSpan(*span, len(rules()), CELL) for span in table_passwords(text))
     return [FoundSecret(place.rule, place.start, place.end) for place in _join_overlaps(sorted(ranked_spans))]
 
 

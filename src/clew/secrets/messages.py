@@ -9,9 +9,11 @@ and ``find_in_message`` reports it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
+from itertools import accumulate
 from operator import is_
 from typing import NamedTuple
 
@@ -31,7 +33,7 @@ from clew.message import (
     ToolResult,
     Unknown,
 )
-from clew.secrets.find import MIN_RUN, find, mask, mask_of, own_key
+from clew.secrets.find import MIN_RUN, FoundSecret, find, mask, mask_of, own_key
 
 SEALED = frozenset({"signature", "thoughtSignature", "thought_signature", "encrypted_content"})
 """Fields of provider blocks that hold signed or encrypted content."""
@@ -41,6 +43,19 @@ MAX_NAMED_VALUE = 600
 """The longest value, in characters, that can be a secret because of its field name."""
 _NAME = re.compile(r"(?i)pass|pwd|secret|token|key|auth|credential|phrase|mnemonic")
 """Field names that may make their value a secret."""
+
+
+_VALUE_FIELDS = frozenset({"value", "text", "val", "secret_value", "stringValue"})
+"""Fields whose meaning another field of the object names: ``{"name": "DB_PASSWORD", "value": …}``."""
+_LABEL_FIELDS = ("name", "key", "Name", "Key", "field", "element", "selector", "label", "id", "header")
+"""The fields that name it."""
+_LABEL = re.compile(r"(?i)[\w-]*(?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[_-]?key|auth)[\w-]*")
+"""The name of a secret in a label: ``Password field``, ``#password``."""
+_USER_FIELDS = frozenset({"user", "username", "login", "email"})
+"""Fields beside which a field ``pass`` holds a password, not a result."""
+_PROGRAM = re.compile(r"[\w./+-]{1,100}")
+MAX_COMMAND = 4_000
+"""Characters of a list of words that may be a command; chosen by hand."""
 
 
 class MessageSecret(NamedTuple):
@@ -204,13 +219,22 @@ class _Masking:
         if isinstance(value, str):
             return mask(value, self._key).text
         if isinstance(value, list):
-            values = [self._json(child) for child in value]
+            of_command = _secrets_of_command(value)
+            values = [self._word(child, of_command.get(at)) for at, child in enumerate(value)]
             return value if all(map(is_, values, value)) else values
         children = [self._field(value, name) for name in value]
         names = [self._name(name) for name in value]
         if all(map(is_, children, value.values())) and all(map(is_, names, value)):
             return value
         return dict(zip(_distinct(names), children, strict=True))
+
+    def _word(self, child: Json, found: FoundSecret | None) -> Json:
+        """Return an item of a list masked; ``found`` is its secret as a word of a command."""
+        masked = self._json(child)
+        if masked is child and isinstance(child, str) and found:
+            rule, start, end = found
+            return child[:start] + mask_of(rule, child[start:end], self._key or own_key()) + child[end:]
+        return masked
 
     def _name(self, name: str) -> str:
         """Return a field name without its secrets: a tool may be given an object with tokens as names."""
@@ -221,9 +245,17 @@ class _Masking:
         if name in SEALED and isinstance(child, str) and id(holder) not in self._model_written:
             return child
         masked = self._json(child)
-        if isinstance(masked, str) and masked is child and (rule := _rule_by_name(name, masked)):
+        if isinstance(masked, str) and masked is child and (rule := _rule_in(holder, name, masked)):
             return mask_of(rule, masked, self._key or own_key())
+        if isinstance(masked, list) and _NAME.search(name):
+            items = [self._named_item(name, item) for item in masked]
+            return masked if all(map(is_, items, masked)) else items
         return masked
+
+    def _named_item(self, name: str, item: Json) -> Json:
+        """Return an item of a list whose name makes secrets of its items: ``{"passwords": [...]}``."""
+        rule = _rule_by_name(name.removesuffix("s"), item) if isinstance(item, str) else None
+        return mask_of(rule, str(item), self._key or own_key()) if rule else item
 
     def _maybe(self, text: str | None) -> str | None:
         return None if text is None else self._text(text)
@@ -272,6 +304,40 @@ def _rule_by_name(name: str, value: str) -> str | None:
     secrets = find(f'{lead}{value}"')
     whole = (len(lead), len(lead) + len(value))
     return next((secret.rule for secret in secrets if (secret.start, secret.end) == whole), None)
+
+
+def _rule_in(holder: JsonObject, name: str, value: str) -> str | None:
+    """Return the rule by which a field's name, or a field beside it, makes its value a secret."""
+    if name in _VALUE_FIELDS:
+        labels = (match[0] for key in _LABEL_FIELDS if (match := _LABEL.search(str(holder.get(key, "")))))
+        return next(filter(None, (_rule_by_name(label, value) for label in labels)), None)
+    if name == "pass" and not _USER_FIELDS.isdisjoint(holder):
+        name = "password"
+    return _rule_by_name(name, value)
+
+
+def _secrets_of_command(words: list[Json]) -> dict[int, FoundSecret]:
+    """Return the secrets of a command given as words, by word: ``["mysql", "--password", "…"]``.
+
+    The positions are those in the word.
+    """
+    texts = [word for word in words if isinstance(word, str)]
+    is_command = 1 < len(texts) == len(words) and _PROGRAM.fullmatch(texts[0]) is not None
+    if (
+        not is_command
+        or not any(word.startswith("-") for word in texts)
+        or len(max(texts, key=len)) > MAX_COMMAND
+    ):
+        return {}
+    found: dict[int, FoundSecret] = {}
+    line = " ".join(texts)
+    ends = [*accumulate(len(word) + 1 for word in texts)]
+    for rule, start, end in find(line[:MAX_COMMAND]):
+        at = bisect_right(ends, start)
+        begin = ends[at] - len(texts[at]) - 1
+        if end <= ends[at] - 1:
+            found[at] = FoundSecret(rule, start - begin, end - begin)
+    return found
 
 
 # Only looking ----------------------------------------------------------------------------------------
@@ -323,15 +389,34 @@ def _in_json(where: str, value: Json, *, sealing: bool = False) -> Iterator[_Sig
             for name, child in node.items():
                 yield from _in_text(where, name) if len(name) >= MIN_RUN else ()
                 if isinstance(child, str) and not (sealing and name in SEALED):
-                    yield from _in_field(where, name, child)
+                    yield from _in_field(where, node, name)
+                elif isinstance(child, list) and _NAME.search(name):
+                    yield from _in_named_list(where, name, child)
         elif isinstance(node, list):
-            for child in node:
-                if isinstance(child, str):
-                    yield from _in_text(where, child)
+            yield from _in_list(where, node)
 
 
-def _in_field(where: str, name: str, value: str) -> Iterator[_Sighting]:
+def _in_named_list(where: str, name: str, items: list[Json]) -> Iterator[_Sighting]:
+    for item in items:
+        rule = _rule_by_name(name.removesuffix("s"), item) if isinstance(item, str) else None
+        if rule:
+            yield _Sighting(where, rule, str(item))
+
+
+def _in_list(where: str, items: list[Json]) -> Iterator[_Sighting]:
+    of_command = _secrets_of_command(items)
+    for at, item in enumerate(items):
+        if not isinstance(item, str):
+            continue
+        inside = list(_in_text(where, item))
+        yield from inside
+        if not inside and (found := of_command.get(at)):
+            yield _Sighting(where, found.rule, item[found.start : found.end])
+
+
+def _in_field(where: str, holder: JsonObject, name: str) -> Iterator[_Sighting]:
+    value = str(holder[name])
     inside = list(_in_text(where, value))
     yield from inside
-    if not inside and (rule := _rule_by_name(name, value)):
+    if not inside and (rule := _rule_in(holder, name, value)):
         yield _Sighting(where, rule, value)
