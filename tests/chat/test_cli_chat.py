@@ -23,6 +23,7 @@ from clew.message import Role
 from clew.session import Session
 from clew.testing import BrokenStream, ScriptedServer
 from tests.cli.conftest import run_here
+from tests.cli.homes import CLAUDE, claude_session
 
 PROMPT = "› "
 FACT = (
@@ -48,6 +49,20 @@ def environment(home: Path) -> dict[str, str]:
 def piped(home: Path, lines: str, *args: str) -> subprocess.CompletedProcess[str]:
     """Chat by a script, in this process."""
     return run_here(["chat", *args], environment(home), home, lines.encode())
+
+
+def test_a_chat_on_a_session_that_its_tool_compacted_goes_on_from_what_its_model_sees(tmp_path: Path):
+    path = tmp_path / f"{CLAUDE}.jsonl"
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in claude_session().records))
+    for times in (1, 2):
+        piped(tmp_path, f"Look {times}.\n", str(path), "--offline")
+    with SqliteStore(tmp_path / "clew.db") as store:
+        (name,) = [info.session for info in store.sessions("local") if info.session.startswith("chat")]
+        with Session.open(name, store) as session:
+            seen, whole = [item.id for item in session.view()], len(list(session.originals()))
+            assert [item.message.text for item in session.originals()].count("Look 2.") == 1
+    assert seen[0] == "c1"
+    assert len(seen) < whole / 2
 
 
 def piped_process(home: Path, lines: str, *args: str) -> subprocess.CompletedProcess[str]:

@@ -72,6 +72,15 @@ def test_history_that_does_not_fit_makes_a_compaction_due():
         assert "Compaction starts at 8,000 tokens: it is due." in text.split("\n")
 
 
+def test_what_is_in_use_is_what_the_request_holds_also_if_it_does_not_fit():
+    full = RequestState(allotment=allot(10_000, {Region.HISTORY: 50_000}))
+    told = context_snapshot(full)
+    assert told.text.startswith("50,000 of 10,000 tokens are in use, 0 are free.")
+    cut = 50_000 - full.allotment.of(Region.HISTORY).given
+    assert f"{cut:,}  more are in it and do not fit" in told.text
+    assert told.value["used"] == 50_000
+
+
 def test_the_snapshot_adds_up_to_the_window():
     value = context_snapshot(scene()).value
     assert sum(one["given"] for one in value["regions"]) + value["free"] == value["window"]

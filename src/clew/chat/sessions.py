@@ -192,14 +192,18 @@ def import_messages(
     masked = [mask_message(message) if mask_secrets else message for message in messages]
     if not masked:
         raise InputError(f"{name} has no messages", "check that the file is complete")
-    wanted = f"{PREFIX}{name}-{sha256(_content(message_to_json(masked[0]))).hexdigest()[:8]}"
-    names = (Ctx(workspace=workspace, session=session) for session in _name_candidates(wanted))
+    names = (Ctx(workspace=workspace, session=session) for session in names_for_import(name, masked[0]))
     tried = ((ctx, _in_common(store, ctx, masked)) for ctx in names)
     ctx, known = next((ctx, known) for ctx, known in tried if known is not None)
     head = store.head(ctx)
     for start in range(known, len(masked), AT_ONCE):
         head = store.append(ctx, [*map(message_event, masked[start : start + AT_ONCE])], head)
     return ctx.session
+
+
+def names_for_import(name: str, first: Message) -> Iterator[str]:
+    """Yield the names that a transcript may be imported under: if a session has diverged, the next one."""
+    return _name_candidates(f"{PREFIX}{name}-{sha256(_content(message_to_json(first))).hexdigest()[:8]}")
 
 
 def _in_common(store: Store, ctx: Ctx, messages: Sequence[Message]) -> int | None:

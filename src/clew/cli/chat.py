@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from clew.budget import DEFAULT, EARLY, Limit, Policy
 from clew.chat import Answer, ApprovalRequested, Chat, ChatEnded, ChatEvent, Turn, TurnFailed, open_chat
 from clew.chat.commands import is_command, run_command
 from clew.chat.opening import ModelChoice, local_models, named_model
-from clew.chat.sessions import Choices, choices_of, fork, import_messages, latest, new_name
+from clew.chat.sessions import Choices, choices_of, fork, import_messages, latest, names_for_import, new_name
 from clew.cli.chat_terminal import InputLines, Screen
 from clew.cli.inputs import (
     WORKSPACE,
@@ -26,14 +26,18 @@ from clew.cli.inputs import (
     own_name,
     the_store,
 )
+from clew.cli.log import import_transcript
 from clew.cli.rules import waiting_lines
 from clew.cli.terminal import Terminal
 from clew.cli.text import printable
-from clew.errors import ClewError, InputError
+from clew.errors import ClewError, InputError, SessionDiverged
 from clew.log.protocol import Ctx, Store
 from clew.memory.scope import SearchScope, project_at
+from clew.secrets import mask_message
 from clew.session import Session
 from clew.settings import Preset, Settings, load_settings, use_judge_rules
+from clew.transcripts import Transcript
+from clew.transcripts.transcript import tool_compactions
 
 _ANSWERS = {
     **dict.fromkeys(("y", "yes"), Answer.YES),
@@ -143,7 +147,20 @@ def _session_name(args: argparse.Namespace, store: Store, term: Terminal, *, mas
     transcript = source.single_session(term)
     messages = [entry.message for entry in transcript.full_entries()]
     name = Path(name).name if is_path(name) else f"{transcript.format}:{transcript.id}"
+    if messages and tool_compactions(transcript):
+        return _import_compacted(store, transcript, name, mask_secrets=mask_secrets)
     return import_messages(store, WORKSPACE, name, messages, mask_secrets=mask_secrets)
+
+
+def _import_compacted(store: Store, transcript: Transcript, name: str, *, mask_secrets: bool) -> str:
+    """Import a session that its tool compacted: the chat goes on from what the tool's model sees."""
+    first = transcript.full_entries()[0].message
+    for candidate in names_for_import(name, mask_message(first) if mask_secrets else first):
+        with suppress(SessionDiverged):
+            return import_transcript(
+                store, transcript, name=candidate, keep_secrets=not mask_secrets, current=True
+            ).ctx.session
+    raise AssertionError("the names do not end")
 
 
 def _choose_model(choice: ModelChoice, lines: InputLines, term: Terminal) -> str:

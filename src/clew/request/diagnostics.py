@@ -209,12 +209,17 @@ def _until_compaction(state: RequestState) -> Iterator[str]:
 
 
 def context_snapshot(state: RequestState) -> Diagnosis:
-    """Return the current tokens of every region and section, with the reason for each size."""
+    """Return the current tokens of every region and section, with the reason for each size.
+
+    What is in use is what the next request holds, also of regions that are larger than their part.
+    """
     split = state.allotment
-    used = sum(slice_.given for slice_ in split.slices if slice_.region not in _RESERVES)
+    used = Fill.of(split).used_tokens
     lines = [f"{used:,} of {split.window_tokens:,} tokens are in use, {split.free_tokens:,} are free."]
     for slice_ in split.slices:
         lines.append(f"{slice_.region.value:>12}  {slice_.given:>9,}  {slice_.why}")
+        if slice_.cut:
+            lines.append(f"{'':>12}  {slice_.cut:>9,}  more are in it and do not fit")
     by_section = _by_section(state.contributions)
     if by_section:
         lines.append("By section:")
