@@ -310,7 +310,7 @@ def test_progress_tells_the_goal():
     chat = new_chat()
     reply_to(chat, "Please migrate the billing module to the new table.")
     told = typed(chat, "/progress")
-    assert (told.startswith("k1"), "goal      - Please migrate the billing" in told) == (True, True)
+    assert (told.startswith("ck1"), "goal      - Please migrate the billing" in told) == (True, True)
 
 
 def test_the_model_is_told_and_can_be_changed():
@@ -346,3 +346,6 @@ def test_trust_says_what_is_no_instruction_file(tmp_path: Path):
         typed(new_chat(), "/trust AGENTS.md")
     with pytest.raises(InputError, match="is not an instruction file"):
         typed(new_chat(root=tmp_path, trusted=True), "/trust notes.md")
+    (tmp_path / "AGENTS.md").write_text("Be nice.")
+    with pytest.raises(InputError, match=r"is not trusted.*trust_roots"):
+        typed(new_chat(root=tmp_path), "/trust AGENTS.md")

@@ -126,6 +126,15 @@ def test_what_steers_agents_is_asked_about_whatever_was_said_before(tmp_path: Pa
     ]
 
 
+def test_leave_for_always_to_write_what_steers_says_nothing_of_other_files(tmp_path: Path):
+    store = MemoryStore()
+    tell(new_chat(writer("AGENTS.md"), root=tmp_path, store=store, trusted=True), "go", [Answer.ALWAYS])
+    assert (tmp_path / "AGENTS.md").exists()
+    assert (
+        len(asked(tell(new_chat(writer("notes.txt"), root=tmp_path, store=store, trusted=True), "go"))) == 1
+    )
+
+
 # Instructions that a model gives to itself -----------------------------------------------------------
 
 

@@ -15,12 +15,16 @@ import pytest
 
 from clew.cli.sessions import list_sessions
 from clew.cli.text import age, thousands
+from clew.log.store import SqliteStore
 from clew.message import Message, Origin, Role, Text, Trust, text_message
+from clew.session import Session
+from clew.settings import store_path
 from clew.transcripts import Entry, Start, Transcript
 from clew.transcripts.discover import find_sessions, short_id
 from clew.transcripts.messages import first_telling
 from clew.transcripts.profile import Profiles
 from tests.cli.homes import CLAUDE, CODEX, COPILOT, OPENCODE, Home, home, is_golden
+from tests.session.talk import talk
 
 __all__ = ["home"]
 
@@ -64,6 +68,17 @@ def test_every_listed_id_is_accepted(home: Home):
 )
 def test_ids_as_the_tools_print_them_are_accepted(home: Home, name: str):
     assert "Now sort them by time" in home.run("show", name)
+
+
+def test_a_session_of_the_log_is_listed_with_its_size_and_the_compactions_in_force(home: Home):
+    with SqliteStore(store_path()) as store, Session.open("own", store, window=20_000) as session:
+        session.add(*talk())
+        for target in (4_000, 2_500):
+            session.compact(target_tokens=target, forced=True)
+        session.undo()
+        tokens = session.tokens
+    (row,) = [row for row in json.loads(home.run("sessions", "--json")) if row["session"] == "own"]
+    assert (row["compactions"], row["tokens"]) == (1, tokens)
 
 
 def test_an_unknown_id_offers_the_nearest(home: Home):

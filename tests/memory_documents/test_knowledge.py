@@ -348,8 +348,12 @@ def test_what_is_left_out_is_named_and_utf16_is_read(index: SqliteIndex, root: P
     (root / "long.md").write_text("# Long\n" + "word " * 210_000)
     (root / "data.md").write_bytes(b"# Data\n\0\1\2")
     (root / "wide.md").write_bytes("# Wide\n\nThe tower is called osprey.\n".encode("utf-16"))
+    (root / "latin.md").write_bytes("# Prüfung\n\nDas Gerät heißt Möwe und grüßt.\n".encode("latin-1"))
+    (root / "dented.md").write_bytes("# Gerät\n\nDer Häher grüßt schön.\n".encode() + b"\xff\n")
     done = update_index(index, "w", root, Manifest(str(root)))
     assert done.left_out == (("data.md", "not text, or unreadable"), ("long.md", "larger than 1 MB"))
+    assert best(index, "wie heißt das Gerät Möwe")[0] == "latin.md#Prüfung:1-3"
+    assert best(index, "der Häher grüßt schön")[0].startswith("dented.md#Gerät:")
     assert best(index, "what is the tower called osprey")[0] == "wide.md#Wide:1-3"
 
 

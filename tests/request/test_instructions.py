@@ -46,6 +46,26 @@ def test_broad_files_are_in_force_at_the_start_the_widest_scope_first():
     assert [one.trust for one in loaded.instructions][:2] == [Trust.USER, Trust.DEVELOPER]
 
 
+@pytest.mark.parametrize(
+    ("front", "why"),
+    [
+        ("---\npaths: [src/*.ts\n---\n", "the list of paths in its front matter is not closed"),
+        ("---\npaths: src/*.ts\n", "its front matter is not closed"),
+        ("---\npaths:\n  src: x\n---\n", "its front matter names no paths that can be read"),
+    ],
+)
+def test_a_rule_whose_paths_cannot_be_read_is_refused_and_named(front: str, why: str):
+    loaded = load(Folders({"/p/.claude/rules/a.md": f"{front}Never use any."}), ROOTS, ("src/a.ts",))
+    assert ids(loaded) == []
+    assert [(one.path, one.why) for one in loaded.refused] == [("/p/.claude/rules/a.md", why)]
+
+
+def test_an_include_of_a_file_that_applies_anyway_adds_nothing():
+    files = {"/p/AGENTS.md": "Use uv.", "/p/sub/AGENTS.md": "Use tabs.\n@../AGENTS.md"}
+    loaded = load(Folders(files), ROOTS, ("sub/a.py",))
+    assert [one.text for one in loaded.instructions] == ["Use uv.", "Use tabs.\n@../AGENTS.md"]
+
+
 def test_files_of_the_same_name_in_two_roots_of_a_scope_are_two_instructions():
     roots = Roots(everywhere=("/home/me/.clew", "/home/me/.codex", "/srv/shared"), home="/home/me")
     files = {f"{root}/AGENTS.md": f"The rules of {root}." for root in roots.everywhere}

@@ -12,7 +12,7 @@ __all__ = ["clew"]
 def test_the_last_session_tells_its_progress(clew: Run) -> None:
     assert clew("import", str(EXAMPLE)).returncode == 0
     told = clew("progress").stdout
-    assert told.startswith("k1  ")
+    assert told.startswith("ck1  ")
     assert "\n  goal " in told
     assert "\n  changed " in told
 
@@ -23,7 +23,7 @@ def test_other_programs_get_json(clew: Run) -> None:
     (now,) = found["checkpoints"]
     assert (found["session"], now["name"], now["since"], now["why"]) == (
         "mini-swe-agent:sphinx-9229",
-        "k1",
+        "ck1",
         0,
         "now",
     )
@@ -38,5 +38,5 @@ def test_without_a_session_it_says_how_to_get_one(clew: Run) -> None:
 def test_what_clew_keeps_for_itself_is_no_session(clew: Run) -> None:
     clew("import", str(EXAMPLE))
     assert clew("notes", "add", "Use tabs.").returncode == 0  # is newer than the session
-    assert clew("progress").stdout.startswith("k1  ")
+    assert clew("progress").stdout.startswith("ck1  ")
     assert "clew:" not in clew("sessions").stdout

@@ -106,7 +106,7 @@ def test_the_next_one_tells_only_what_came_since(session: Session) -> None:
     session.add(*ran("c3", "pytest -q", "tests/test_dates.py::test_leap PASSED\n1 passed in 0.1s"))
     second = next_checkpoint(session.ledger, [first], time=TIME, why="milestone")
     assert second is not None
-    assert (second.name, second.since, second.upto) == ("k2", 5, 7)
+    assert (second.name, second.since, second.upto) == ("ck2", 5, 7)
     assert not any("src/dates.py" in text for text in told(second.changed))
     assert "works now: pytest -q" in told(second.evidence)
     assert "test: tests/test_dates.py::test_leap" not in told(second.open)
@@ -219,7 +219,7 @@ def test_every_compaction_takes_a_checkpoint_also_outside_of_a_chat(session: Ses
     session.add(text_message(Role.USER, "More. " * 9_000))
     assert Session.open(session.name, session.store, window=12_000).fit(auto=True).compaction
     first, second = session.progress()
-    assert (first.why, second.name, second.since) == (f"compacted as {done.name}", "k2", first.upto)
+    assert (first.why, second.name, second.since) == (f"compacted as {done.name}", "ck2", first.upto)
     assert "reported: The parser reads leap years now; 14 tests pass." in told(first.changed)
     assert not [text for text in told(first.changed) if text.startswith("reported: Fix the date parser")]
     assert session.checkpoint("nothing new") is None

@@ -39,6 +39,17 @@ LEGACY = "6116f38"
 CTX = Ctx(workspace="local", session="main")
 
 
+@pytest.mark.parametrize("quote", ["", "   ", "\n\t", "\u200b", " \u200d\ufeff", "\u0301"])
+def test_a_rule_without_words_is_refused(quote: str):
+    session = Session.open("main", MemoryStore())
+    with pytest.raises(InputError, match="has no words"):
+        session.pin(quote)
+    name = session.pin(PUSH).id
+    with pytest.raises(InputError, match="has no words"):
+        session.edit_pin(name, quote)
+    assert [pin.quote for pin in session.pins] == [PUSH]
+
+
 def opened(store, name="main"):
     return Session.open(name, store, window=WINDOW)
 

@@ -255,6 +255,9 @@ class InstructionTracker(InstructionFiles):
         """Trust a file that the session wrote, with its current content only."""
         if self.root is None or self._roots is None:
             raise InputError("this chat has no root", "begin it with --root")
+        if not self._roots.trusted:
+            advice = f"add {self.root} to trust_roots in your clew.toml and begin the chat again"
+            raise InputError(f"{self.root} is not trusted, so none of its files can be", advice)
         place = resolve_inside(self.root, path).as_posix()
         loaded = load(Disk(), self._roots, self._touched_files())
         hashes = {where: sha for instruction in loaded.instructions for where, sha in files_of(instruction)}

@@ -16,10 +16,11 @@ from clew.cli.inputs import OWN_FORMAT, WORKSPACE, own_short_id, own_store
 from clew.cli.terminal import Terminal
 from clew.cli.text import age, columns, one_line, printable, thousands
 from clew.errors import InputError, StoreError
-from clew.log import COMPACTION, MESSAGE
+from clew.log import MESSAGE
 from clew.log.protocol import Ctx, StoredEvent
 from clew.log.transfer import OWN
 from clew.message import Origin, Role
+from clew.session import Session
 from clew.settings import store_address
 from clew.transcripts import FORMATS, FoundSession, find_sessions
 from clew.transcripts.messages import first_telling
@@ -139,7 +140,7 @@ def _store_name() -> str:
 
 
 def _with_words(row: SessionRow) -> SessionRow:
-    """Return a session of clew's log with its user's first and last words and its compactions."""
+    """Return a session of clew's log with its user's first and last words, its size and compactions."""
     with own_store() as store, suppress(StoreError):  # a damaged session: `clew audit` reports it
         if store is None:
             return row
@@ -147,12 +148,9 @@ def _with_words(row: SessionRow) -> SessionRow:
         first = islice(store.read(ctx, kinds=[MESSAGE.name]), MOST_LOOKED_AT)
         last = store.read(ctx, max(0, store.head(ctx).seq - 2 * MOST_LOOKED_AT), kinds=[MESSAGE.name])
         text, words = first_telling(_user_words(first)) or None, [*_user_words(last)][-1:]
-        return replace(
-            row,
-            title=text,
-            asked=words[0] if words else None,
-            compactions=sum(1 for _ in store.read(ctx, kinds=[COMPACTION.name])),
-        )
+        row = replace(row, title=text, asked=words[0] if words else None)
+        with Session.open(row.session, store, workspace=WORKSPACE, off=False) as session:
+            return replace(row, compactions=len(session.trace()), tokens=session.tokens)
     return row
 
 

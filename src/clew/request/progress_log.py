@@ -2,7 +2,7 @@
 
 No model writes them, so none can forget or invent one. As text::
 
-    k2  2026-11-15 09:30  compaction d1  (m41 to m80)
+    ck2  2026-11-15 09:30  compaction d1  (m41 to m80)
       goal      - make the login work [m3]
       changed   ~ modified: src/login.py [m62]
       evidence  ~ passes now: test_login [m70]
@@ -75,7 +75,7 @@ class Checkpoint:
     """The state of the work at some moment, and what was done since the previous checkpoint."""
 
     name: str
-    """Its number: ``k3`` is the third."""
+    """Its number: ``ck3`` is the third; ``k3`` is a kept fact."""
     time: str
     why: str
     """What triggered it: a compaction, a milestone, a user request."""
@@ -214,7 +214,7 @@ def next_checkpoint(
     since = past[-1].upto if past else 0
     if len(ledger) <= since:
         return None
-    return checkpoint_from(ledger, since, name=f"k{len(past) + 1}", time=time, why=why, quote=quote)
+    return checkpoint_from(ledger, since, name=f"ck{len(past) + 1}", time=time, why=why, quote=quote)
 
 
 def checkpoints(events: Iterable[StoredEvent]) -> list[Checkpoint]:

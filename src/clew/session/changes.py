@@ -11,6 +11,7 @@ Logs of an earlier version have no ``rule``; ``numbered_rules`` finds out which 
 
 from __future__ import annotations
 
+import unicodedata
 from collections import OrderedDict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,8 @@ def change_rule(replay: Replay, body: JsonObject, shown: str | None = None) -> P
 
     ``shown`` is the wording that a person saw under the id: rules that were searched again have other ids.
     """
+    if "quote" in body and not any(map(_is_visible, str(body["quote"]))):
+        raise InputError("this rule has no words", "write what should hold")
     named = body.get("pin")
     shown_rule = replay.ledger.pins.held.get(str(named))  # the rule that the caller means by this id
     if shown is not None and (shown_rule is None or shown_rule.quote != shown):
@@ -63,6 +66,11 @@ def change_rule(replay: Replay, body: JsonObject, shown: str | None = None) -> P
         return [new_event(PIN.name, {**body, "pin": pin.id, "rule": rule}, PIN.version)]
 
     return replay.ledger.pins.get(replay.changed_rule(replay.append(decide)))
+
+
+def _is_visible(character: str) -> bool:
+    """Whether a character shows something: no space, control, format character or mark on nothing."""
+    return unicodedata.category(character)[0] in "LNPS"
 
 
 def change_loop(replay: Replay, body: JsonObject) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import repeat
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -179,7 +180,10 @@ def _is_entered(name: str) -> bool:
 
 
 def read_text(root: Path, path: str) -> str | None:
-    """Return a document's text, in UTF-8 or UTF-16; None if it is binary, unreadable, too large or a link."""
+    """Return a document's text, in UTF-8, UTF-16 or Windows-1252 (so Latin-1 too); None if there is none.
+
+    There is none of a file that is binary, unreadable, too large or a link.
+    """
     file = root / path
     try:
         if not file.parent.resolve().is_relative_to(root.resolve()):
@@ -194,4 +198,12 @@ def read_text(root: Path, path: str) -> str | None:
         return None
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
-    return None if b"\0" in data else data.decode("utf-8", "replace")
+    return None if b"\0" in data else _decoded(data)
+
+
+def _decoded(data: bytes) -> str:
+    """Return text in UTF-8 with a few broken characters, or else in the encoding of Western Windows."""
+    text = data.decode("utf-8", "replace")
+    broken = text.count("\ufffd")
+    sound = sum(map(str.__gt__, text, repeat("\x7f"))) - broken if broken else 0
+    return data.decode("cp1252", "replace") if broken > sound else text

@@ -27,7 +27,13 @@ from clew.request.instructions.files import (
     is_inside,
     why_not,
 )
-from clew.request.instructions.parse import includes, matches, split_front_matter, without_comments
+from clew.request.instructions.parse import (
+    broken_front_matter,
+    includes,
+    matches,
+    split_front_matter,
+    without_comments,
+)
 from clew.secrets import mask
 
 
@@ -62,6 +68,8 @@ class FileReader:
     limits: LoadLimits
     bytes_allowed: int
     """Bytes that may still be read."""
+    loaded: frozenset[str] = frozenset()
+    """The instructions that apply anyway: an include of one of them adds nothing."""
     hashes: dict[str, str] = field(default_factory=dict)
     """The SHA-256 of each file that was read, by path."""
     included: dict[str, str] = field(default_factory=dict)
@@ -122,8 +130,8 @@ class FileReader:
             if _looks_like_path(name):
                 self._refuse(path, why)
             return None
-        if path in self.included:
-            return None  # already included
+        if path in self.included or path in self.loaded:
+            return None  # the model reads it already
         raw = self.raw(path)
         if raw is None:
             return None
@@ -325,11 +333,19 @@ class _Loading:
             self.refused.append(Refused(path, why))
             return
         reader = FileReader(
-            self.files, root, self.roots.home, self.limits, self.limits.total - self.bytes_taken
+            self.files,
+            root,
+            self.roots.home,
+            self.limits,
+            self.limits.total - self.bytes_taken,
+            frozenset(instruction.path for instruction in self.found),
         )
         raw = reader.raw(path)
         if raw is None:
             self.refused += reader.refused
+            return
+        if is_rule and (why := broken_front_matter(raw)):
+            self.refused.append(Refused(path, why))
             return
         patterns, body = split_front_matter(raw) if is_rule else ((), raw)
         if patterns and not any(

@@ -50,6 +50,19 @@ def split_front_matter(text: str) -> tuple[tuple[str, ...], str]:
     return tuple(_patterns(front))[:MOST_PATTERNS], body
 
 
+def broken_front_matter(text: str) -> str:
+    """Return why the paths of a rule cannot be read; empty if they can, or if it has none."""
+    front, body = front_matter(text)
+    if not front and body.startswith("---\n") and _PATHS_KEY.search(body):
+        return "its front matter is not closed"
+    key = _PATHS_KEY.search(front)
+    if key is None:
+        return ""
+    if key[1].strip().startswith("[") and not any(line.rstrip().endswith("]") for line in _from(front, key)):
+        return "the list of paths in its front matter is not closed"
+    return "" if any(_patterns(front)) else "its front matter names no paths that can be read"
+
+
 def front_matter(text: str) -> tuple[str, str]:
     """Return a file's front matter, empty if it has none, and the text without it."""
     match = _FRONT_MATTER.match(text)
