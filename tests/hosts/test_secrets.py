@@ -14,7 +14,7 @@ import pytest
 
 from clew.cli import main
 from clew.hosts import hook
-from clew.hosts.session_notes import CurrentSession
+from clew.hosts.session_notes import CurrentSession, log_failure
 from clew.hosts.tools import NeedsConsent, SessionTools
 from clew.log.store import SqliteStore
 from clew.message import Role, text_message
@@ -89,6 +89,13 @@ def test_no_hook_and_no_note_of_one_shows_a_secret(path: Path, home: Path) -> No
     assert shown(told) == set()
     assert list((home / "clew" / "hosts" / "notes").glob("*.json"))
     assert written(home, path) == {}
+
+
+def test_an_error_that_quotes_the_session_is_logged_without_its_secrets(home: Path) -> None:
+    log_failure(f"hook claude-code: KeyError: 'Fix it with {BOTH}'")
+    log = home / "clew" / "hosts" / "hook.log"
+    assert "KeyError" in log.read_text()
+    assert written(home, home) == {}
 
 
 def test_no_tool_answers_with_a_secret_and_what_it_keeps_is_masked(path: Path, home: Path) -> None:

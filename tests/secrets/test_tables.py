@@ -38,6 +38,7 @@ def test_a_password_in_a_column_is_found_and_nothing_else(table: str) -> None:
         "user, password = read_login()\nhost, port1a = read_host()\n",
         "def login(user, password):\n    return user, a1b2c3d4\n",
         "| test | password |\n|---|---|\n| reset | passwordReset2 |\n| since | 2024-01-01 |\n",
+        "names = [\n    'password',\n    'db2_fetch',\n    'sha256x',\n]\n",
         "The user, the password\nand b12c34, then\n",
     ],
 )

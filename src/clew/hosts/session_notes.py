@@ -122,14 +122,16 @@ def newest_note(directory: str, host_pid: int) -> SessionNote | None:
 
 
 def log_failure(what: str) -> None:
-    """Add a line to the hook's log; errors are ignored."""
+    """Add a line to the hook's log, secrets masked: an error may quote the session. Errors are ignored."""
+    from clew.secrets import mask  # here: most runs log nothing
+
     try:
         path = hosts_home() / "hook.log"
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and path.stat().st_size > LOG_BYTES:
             path.replace(path.with_suffix(".log.old"))
         with path.open("a", encoding="utf-8", errors="replace") as file:
-            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {os.getpid()} {what.rstrip()}\n")
+            file.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {os.getpid()} {mask(what).text.rstrip()}\n")
     except OSError:
         return
 

@@ -27,8 +27,9 @@ _RULER = re.compile(r"[\s|:+=-]+")
 _VALUE = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[^\s<>{}()\[\]$]{6,128}")
 _NO_SECRET = re.compile(
     r"(?i)\[secret:.*|.*(?:passw(?:or)?d|example|redacted|changeme|xxxx|\*\*\*\*).*|[\d.,:/-]+\w?"
+    r"|[a-z]+\d{0,4}(?:_[a-z0-9]{1,24})+"
 )
-"""Values that stand for a password, and dates, sizes, numbers."""
+"""Values that stand for a password, and dates, sizes, numbers, names of code."""
 _SEPARATORS = ("|", "\t", ";", ",")
 MOST_COLUMNS = 40
 MOST_ROWS = 1_000
@@ -64,7 +65,8 @@ def _password_column(line: str) -> tuple[str, int, int] | None:
     sign = next((sign for sign in _SEPARATORS if sign in line), None)
     cells = _cells(line, sign) if sign else []
     names = [line[begin:end] for begin, end in cells]
-    if not 2 <= len(names) <= MOST_COLUMNS or not all(map(_NAME.fullmatch, filter(None, names))):
+    named = [*filter(None, names)]  # a line of a list in code has one, and its comma
+    if not 2 <= len(named) <= len(names) <= MOST_COLUMNS or not all(map(_NAME.fullmatch, named)):
         return None
     return next(
         ((sign or "", len(names), n) for n, name in enumerate(names) if _HEADER.fullmatch(name)), None
