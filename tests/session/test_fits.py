@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,9 +14,11 @@ from clew.compaction.verify.report import LossKind
 from clew.errors import BudgetExceeded, PinsDoNotFit
 from clew.log.store import MemoryStore
 from clew.message import LONGEST_RULE
+from clew.providers.scripted import ScriptedModel
 from clew.rules.rule import MadeBy
 from clew.session import Session
 from tests.conftest import tries
+from tests.summarisers import good_summariser
 
 LATER = [{"role": "assistant", "content": "ok " * 3_000}, {"role": "user", "content": "Go on."}]
 PASTES = {
@@ -207,3 +211,55 @@ def test_a_digest_that_is_too_large_with_the_open_work_restored_is_made_smaller(
     done = clew.compact([asked, *READS], window=100_000, target_tokens=target)
     assert done.tokens_after <= target
     assert asked["content"][:300] in done.messages[0]["content"].replace("\n  ", "\n")
+
+
+def _asked_again_and_again(times: int) -> tuple[Session, list]:
+    """Compact a short session of one-line orders without a size, as often as asked."""
+    session = Session.open("s", MemoryStore(), window=16_000)
+    for rule in RULES_FOUND:
+        session.add({"role": "user", "content": rule}, {"role": "assistant", "content": "Noted."})
+    for n in range(25):
+        order = f"Order N-{n} costs {n * 37} EUR and ships to depot {n} in week {n + 3}."
+        session.add({"role": "user", "content": order}, {"role": "assistant", "content": f"Noted {n}."})
+    return session, [session.compact() for _ in range(times)]
+
+
+RULES_FOUND = (
+    "Never wire money to account DE44.",
+    "Never email the client without my sign-off.",
+    "Ändere nie etwas unter vertraege/.",
+)
+
+
+def test_found_rules_stay_in_a_window_with_room_for_them_however_often_it_is_compacted():
+    session, done = _asked_again_and_again(5)
+    text = "\n".join(item.message.text for item in session.view())
+    assert done[0]
+    assert done[-2:] == [None, None]
+    assert all(rule in text for rule in RULES_FOUND)
+    assert "more rules apply" not in text
+
+
+def test_a_compaction_that_nobody_sized_and_that_frees_next_to_nothing_is_not_made():
+    session, _ = _asked_again_and_again(0)
+    sizes = [session.tokens]
+    while session.compact():
+        sizes.append(session.tokens)
+    assert len(sizes) > 1
+    assert all(after <= before * 0.95 for before, after in pairwise(sizes))
+
+
+def test_no_model_is_paid_for_a_compaction_that_would_free_next_to_nothing():
+    model = good_summariser()
+    session = Session.open("s", MemoryStore(), window=16_000, summariser=model)
+    session.add(*rules(150), *LATER)  # the rules take most of what a compaction leaves
+    calls = [_calls(model)]
+    while session.compact():
+        calls.append(_calls(model))
+    assert len(calls) > 1
+    assert calls[-1] == _calls(model)
+
+
+def _calls(model: ScriptedModel) -> int:
+    """Return how often a model was asked to write something."""
+    return sum(ask.purpose != "judge" for ask in model.asked)

@@ -7,7 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from clew.budget import Compact, CostMove, Milestone, Policy, Region, ResultArrived, Stop, TokenBudget
+import clew
+from clew.budget import (
+    Compact,
+    CostMove,
+    Fill,
+    Milestone,
+    Policy,
+    Region,
+    ResultArrived,
+    Stop,
+    TokenBudget,
+    levels_for,
+)
 from clew.errors import BudgetExceeded, ClewError
 from clew.log.store import MemoryStore
 from clew.message import Message, Role, Text, ToolCall, ToolResult, Trust, text_message
@@ -243,6 +255,54 @@ def test_a_system_prompt_that_fills_most_of_the_window_does_not_stop_compaction(
         assert session.tokens <= session.gauge.window.usable_tokens
     assert session.trace()
     assert system > share * 0.8 * window
+
+
+@pytest.mark.parametrize(
+    ("window", "rules", "clauses", "tools", "lines"),
+    [
+        (12_000, 12, 26, 0, 15),  # a third of the window is rules
+        (20_000, 12, 60, 0, 60),  # half of it: a digest with them is larger than the messages it replaces
+        (12_000, 0, 0, 4_000, 15),
+        (20_000, 6, 30, 4_000, 40),
+    ],
+)
+def test_what_is_sent_beside_the_view_counts_for_target_and_band(
+    window: int, rules: int, clauses: int, tools: int, lines: int
+):
+    session = Session.open("gate", MemoryStore(), window=window)
+    session.add(text_message(Role.USER, "Go through the claims."))
+    for n in range(rules):
+        session.pin(f"Rule {n}: " + f"clause {n} of the policy applies to every claim; " * clauses)
+    left = None
+    for turn in range(120):
+        session.add(
+            *call(turn, "\n".join(f"claim {turn * 31 + j} row {j * 7919} paid" for j in range(lines)))
+        )
+        fitted = session.fit(Request(fixed_tokens={Region.TOOLS: tools}), auto=True)
+        assert not fitted.refused
+        if fitted.compaction:
+            before, after = Fill.of(fitted.before.allotment), Fill.of(fitted.budget.allotment)
+            levels = levels_for(before, session.gauge.policy, session._replay.state.results)
+            assert left is None or before.used_tokens - left >= levels.band
+            assert after.used_tokens <= session.gauge.most_left(before.fixed_tokens)
+            left = after.used_tokens
+    assert left
+
+
+def test_a_target_raised_for_what_the_model_has_not_read_is_said_in_the_reason():
+    outputs = [" ".join(f"w{n}x{k}" for k in range(260)) for n in range(48)]
+    session = session_of([*outputs, " ".join(f"new{k}" for k in range(1_200))], 40_000)
+    fitted = session.fit(auto=True)
+    asked, plan = fitted.before.verdict.target_tokens, fitted.compaction.plan
+    assert plan.target_tokens > asked
+    assert f"down to {plan.target_tokens:,}, not {asked:,}: the model has not read" in plan.reason
+
+
+def test_what_is_sent_beside_a_list_counts_for_the_band():
+    said = [{"role": "user", "content": "Go on. " + "word " * 300}, {"role": "assistant", "content": "Done."}]
+    result = clew.compact(said * 60, window=16_000, fixed_tokens=3_000)
+    assert result.plan
+    assert result.conversation.view.state.after_tokens == result.tokens_after + 3_000
 
 
 def test_a_turn_whose_compaction_fails_and_raises_has_its_event():

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.budget import Trigger
+from clew.budget.state import LEAST_PROGRESS
 from clew.compaction.bill import ModelBill, count_calls
 from clew.compaction.plan import Condense, Plan
 from clew.compaction.plan.plan import apply
@@ -95,6 +96,7 @@ def decide(task: CompactionTask, writer: Writer | None = None) -> Steps[DecidedC
     far as the task allows, and as many as possible stay.
     """
     outcome = yield from _decide_rules(_with_room_to_keep(task), writer)
+    _require_gain(outcome.plan, task)
     is_asked = task.trigger is Trigger.MANUAL and task.most_tokens is None and task.chosen is None
     if is_asked and not _keeps_last(outcome.plan, task):
         raise _do_not_fit(task)
@@ -104,8 +106,9 @@ def decide(task: CompactionTask, writer: Writer | None = None) -> Steps[DecidedC
 def _decide_rules(task: CompactionTask, writer: Writer | None) -> Steps[DecidedCompaction]:
     """Decide on a plan. If found rules do not fit the target, it is raised as far as the task allows.
 
-    Those that do not fit even then are replaced by one line that cites them. Rules set by hand never are, so
-    only they can raise ``PinsDoNotFit``.
+    Those that do not fit even then are replaced by one line that cites them, unless nobody set a size and the
+    view has room for them: then there is nothing to gain. Rules set by hand never are, so only they can raise
+    ``PinsDoNotFit``.
     """
     try:
         return (yield from _decide(task, writer))
@@ -119,6 +122,8 @@ def _decide_rules(task: CompactionTask, writer: Writer | None) -> Steps[DecidedC
             return (yield from _decide(task, writer))
         except BudgetExceeded as refusal:
             last = refusal
+    if not task.sized and task.tokens <= (task.most_tokens or 0):
+        raise last if isinstance(last, NothingToGain) else NothingToGain(f"nothing to gain: {last.detail}")
     room = task.target_tokens - sum(map(task.counter.count, _prompt(task)))
     shares = RULE_SHARES if room > 0 and task.has_found_rules else ()
     for share in shares:
@@ -130,6 +135,17 @@ def _decide_rules(task: CompactionTask, writer: Writer | None) -> Steps[DecidedC
     if isinstance(last, PinsDoNotFit) and not isinstance(last, NothingToGain) and not by_hand:
         raise BudgetExceeded(last.detail, "ask for more tokens, or use a model with a larger window")
     raise last
+
+
+def _require_gain(plan: Plan, task: CompactionTask) -> None:
+    """Raise ``NothingToGain`` if nobody asked for a size or a focus, and the view would hardly be smaller.
+
+    A new digest is not in the provider's prompt cache: writing it costs more than so few tokens do.
+    """
+    freed = plan.tokens_before - plan.tokens_after
+    asked = task.sized or task.focus or task.chosen is not None
+    if not asked and plan.operations and freed < LEAST_PROGRESS * plan.tokens_before:
+        raise NothingToGain(f"nothing to gain: it would free {freed:,} of {plan.tokens_before:,} tokens")
 
 
 def _with_room_to_keep(task: CompactionTask) -> CompactionTask:
@@ -180,7 +196,7 @@ def _do_not_fit(task: CompactionTask) -> MessagesDoNotFit:
 
 def _raised(task: CompactionTask) -> Iterator[CompactionTask]:
     """Yield the task with higher targets, as far as they still make the view smaller."""
-    most = min(task.most_tokens or 0, task.tokens - 1)
+    most = min(task.most_tokens or 0, task.tokens + task.beside_tokens - 1)
     for target in sorted({min(most, int(task.target_tokens * factor)) for factor in RAISES}):
         if target > task.target_tokens:
             yield replace(task, target_tokens=target)
@@ -191,6 +207,8 @@ def _prompt(task: CompactionTask) -> list[Message]:
 
 
 def _decide(task: CompactionTask, writer: Writer | None) -> Steps[DecidedCompaction]:
+    if writer and not task.sized:
+        _require_gain(propose(task), task)  # before a model is paid for it
     decision = _Decision(task)
     result = (yield from decision.try_model(writer)) if writer else None
     result = result or decision.try_extractive()

@@ -80,6 +80,8 @@ class CompactionTask:
     """The size up to which the target may be raised to keep found rules whole; None if a person set it."""
     rule_tokens: int | None = None
     """Budget for rules found in the session; None for all of them. Rules set by hand are always kept."""
+    beside_tokens: int = 0
+    """Rules set by hand, sent beside the view until a digest states them; the target includes them."""
 
     @cached_property
     def tokens(self) -> int:

@@ -58,7 +58,8 @@ def requested_task(
     match budget.verdict:
         case Compact(trigger, why, target):
             task = task_of(replay, gauge, target, trigger, why, focus, sized=False)
-            return replace(task, most_tokens=gauge.most_left(Fill.of(budget.allotment).fixed_tokens))
+            most = gauge.most_left(Fill.of(budget.allotment).fixed_tokens)
+            return replace(task, most_tokens=most, beside_tokens=replay.pending_tokens)
         case Stop(why):
             raise BudgetExceeded(why)
         case _:
@@ -177,8 +178,9 @@ class _Attempt:
         def event() -> list[Event]:
             self._check_view()
             apply(plan, replay.items)  # raises if the plan no longer matches the view
-            sizes = plan.tokens_before, plan.tokens_after, plan.target_tokens
-            state = replay.state.ended(task.trigger, *sizes, self._name)
+            beside = replay.outside_tokens + (0 if plan.digests else replay.pending_tokens)
+            before, after = plan.tokens_before + beside, plan.tokens_after + beside
+            state = replay.state.ended(task.trigger, before, after, plan.target_tokens + beside, self._name)
             asked_range = range_of(replay.items[slice(*task.chosen)]) if task.chosen else None
             return [compaction_event(outcome, replay.items, replay.refs, state, task.focus, asked_range)]
 
@@ -198,7 +200,8 @@ class _Attempt:
         replay, task = self._replay, self._task
 
         def event() -> list[Event]:
-            failed = replay.state.failed(max(replay.tokens, replay.used_tokens), reason, self._name)
+            used = replay.tokens + replay.outside_tokens + replay.pending_tokens
+            failed = replay.state.failed(used, reason, self._name)
             return [refusal_event(text or reason, task.trigger, failed)]
 
         if task.chosen is None:

@@ -34,7 +34,7 @@ from clew.log.protocol import Event
 from clew.message import JsonObject
 from clew.providers.model import Steps
 from clew.session.compact_session import NOTHING_SMALLER, compacting, task_of
-from clew.session.gauge import Gauge, measure, unread_count, with_unread
+from clew.session.gauge import Gauge, measure, reason_with_unread, unread_count, with_unread
 from clew.session.history import Compaction
 from clew.session.replay import Replay
 
@@ -140,7 +140,7 @@ def _weigh_compaction(
 ) -> tuple[CompactionTask, CostChoice]:
     """Return the task of a compaction that is due, and whether it pays, by pruning alone or with a digest."""
     verdict = cast(Compact, budget.verdict)
-    other = sum((request.fixed_tokens or {}).values())  # sent in addition to the view
+    other = replay.outside_tokens  # sent in addition to the view
     new = replay.items[len(replay.items) - unread_count(replay.items) :]
     unread_tokens = sum(replay.counter.count(item.message) for item in new)
     fill = Fill.of(budget.allotment)
@@ -156,8 +156,9 @@ def _weigh_compaction(
     if not oversized:
         target = with_unread(target, unread_tokens, most)
     goal = replace(verdict, target_tokens=target)
-    task = task_of(replay, gauge, target - other, verdict.trigger, verdict.why)
-    task = replace(task, most_tokens=most - other)
+    why = reason_with_unread(verdict.why, verdict.target_tokens, target)
+    task = task_of(replay, gauge, target - other, verdict.trigger, why)
+    task = replace(task, most_tokens=most - other, beside_tokens=replay.pending_tokens)
     pruned = _shortened_option(goal, outlook) if oversized else _prune_only_option(task, other)
     choice = gauge.weigh(budget.allotment, goal, outlook, with_model=with_model, pruned=pruned)
     if pruned and choice.move is CostMove.PRUNE:
@@ -171,7 +172,7 @@ def _prune_only_option(task: CompactionTask, other_tokens: int) -> Option | None
     if left is None:
         return None
     after, unchanged = left
-    return Option(CostMove.PRUNE, after + other_tokens, unchanged)
+    return Option(CostMove.PRUNE, after + task.beside_tokens + other_tokens, unchanged)
 
 
 def _shortened_option(verdict: Compact, outlook: Outlook) -> Option:

@@ -133,17 +133,16 @@ def measure(
     tokens_outside_view: Mapping[Region, int] | None = None,
 ) -> TokenBudget:
     """Measure how full the window is with the view of a session, and whether to compact it."""
-    outside = dict(tokens_outside_view or {})
-    if Region.PINNED not in outside and (rules := replay.pending_rules):
-        outside[Region.PINNED] = replay.counter.count_text(rules.text)
+    outside, pending = dict(tokens_outside_view or {}), replay.pending_tokens
+    if Region.PINNED not in outside and pending:
+        outside[Region.PINNED] = pending
+    replay.outside_tokens = max(0, sum(outside.values()) - pending)
     tokens = {region: replay.counter.tokens(tally) for region, tally in replay.weights.items()}
     for region, more in outside.items():
         tokens[region] = tokens.get(region, 0) + more
     if not any(isinstance(signal, ResultArrived) for signal in signals):
         signals = (*signals, *oversized_results(replay.items, gauge, replay.counter))
-    budget = gauge.measure(tokens, signals, replay.state)
-    replay.used_tokens = Fill.of(budget.allotment).used_tokens
-    return budget
+    return gauge.measure(tokens, signals, replay.state)
 
 
 def unread_count(items: Sequence[Item]) -> int:
@@ -154,6 +153,15 @@ def unread_count(items: Sequence[Item]) -> int:
 def with_unread(target_tokens: int, unread_tokens: int, most_tokens: int) -> int:
     """Return a target raised by what the model has not read yet, up to ``most_tokens``."""
     return max(target_tokens, min(target_tokens + unread_tokens, most_tokens))
+
+
+def reason_with_unread(why: str, target_tokens: int, raised_tokens: int) -> str:
+    """Return the reason of a compaction, which says so if ``with_unread`` raised its target."""
+    if raised_tokens == target_tokens:
+        return why
+    return (
+        f"{why}; down to {raised_tokens:,}, not {target_tokens:,}: the model has not read the newest messages"
+    )
 
 
 def oversized_results(items: Sequence[Item], gauge: Gauge, counter: TokenCounter) -> list[ResultArrived]:

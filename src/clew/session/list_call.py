@@ -30,7 +30,14 @@ from clew.providers import wire_named
 from clew.providers.model import AsyncModel, Model, Steps
 from clew.session.conversation import ConversationState, advance, start
 from clew.session.digest_in_list import carried_by, restore
-from clew.session.gauge import OVERSIZED_SHARE, Gauge, oversized_results, unread_count, with_unread
+from clew.session.gauge import (
+    OVERSIZED_SHARE,
+    Gauge,
+    oversized_results,
+    reason_with_unread,
+    unread_count,
+    with_unread,
+)
 from clew.session.parsed_input import ParsedInput
 from clew.session.result import CompactResult, Options, restore_conversation
 from clew.settings import rules_are_judged, switched_off
@@ -161,8 +168,9 @@ class ListCall:
         if verdict.trigger is not Trigger.OVERSIZED:
             unread_tokens = sum(view.sizes[len(view.items) - unread_count(view.items) :])
             target = with_unread(target, unread_tokens, most)
+        why = reason_with_unread(verdict.why, verdict.target_tokens, target)
         other = options.fixed_tokens
-        return CompactionGoal(target - other, verdict.trigger, verdict.why, most - other)
+        return CompactionGoal(target - other, verdict.trigger, why, most - other)
 
     def _pays(self, verdict: Compact) -> bool:
         """Whether a compaction that could wait saves more than it costs, with a warm prompt cache.
@@ -251,9 +259,9 @@ class ListCall:
         plan, (record, entries, before, *_) = outcome.plan, self.conversation
         view = before.replaced(apply(plan, before.items), record.codec, task.counter)
         view.digest = plan.digests[-1] if plan.digests else view.digest
-        view.state = view.state.ended(
-            Trigger(plan.trigger), plan.tokens_before, plan.tokens_after, plan.target_tokens
-        )
+        beside = self._options.fixed_tokens
+        sizes = plan.tokens_before + beside, plan.tokens_after + beside
+        view.state = view.state.ended(Trigger(plan.trigger), *sizes, plan.target_tokens + beside)
         view.find_marks(record.entries)
         return replace(
             self.unchanged,

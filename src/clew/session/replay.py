@@ -94,8 +94,8 @@ class Replay(SessionView):
         self.recorded = recorded
         self.ledger = Ledger()
         self.state: State = FRESH
-        self.used_tokens = 0
-        """Tokens of the next request when the window was last measured, with all that is not in the view."""
+        self.outside_tokens = 0
+        """Tokens that the last measured request had besides the view and ``pending_rules``."""
         self.about: JsonObject = {}
         """The recorded facts about the session itself, such as its model."""
         self.compactions = 0
@@ -158,6 +158,12 @@ class Replay(SessionView):
         from clew.request.pieces import rules_by_hand  # imported only if rules were changed by hand
 
         return rules_by_hand(rules, self.items)
+
+    @property
+    def pending_tokens(self) -> int:
+        """Return the tokens of ``pending_rules``."""
+        rules = self.pending_rules
+        return self.counter.count_text(rules.text) if rules else 0
 
     @property
     def carried(self) -> MandatoryContent:

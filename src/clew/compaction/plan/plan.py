@@ -89,6 +89,7 @@ class Plan:
 
     operations: tuple[Operation, ...]
     tokens_before: int
+    """Of the view, and of rules set by hand that were sent beside it, if a digest states them from now on."""
     tokens_after: int
     target_tokens: int
     trigger: str

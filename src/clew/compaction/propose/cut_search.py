@@ -144,18 +144,24 @@ def _cut_at(fitter: TailFitter, stop: int, builder: DigestBuilder | None) -> Cut
     """Return the cut whose recent messages begin here; None if it does not fit."""
     scene = fitter.scene
     span = scene.tokens(scene.first, stop)
+    replaced = replaced_tokens(scene, stop)
     asked = scene.task.keep.room or 0
     least_for_tail = max(scene.tail_room, asked, _for_unread(scene, stop))
-    if builder is not None and builder.least_tokens < min(span, scene.room + 1):
+    if builder is not None and builder.least_tokens < min(replaced, scene.room + 1):
         most = scene.room - builder.least_tokens
-        room = min(most, max(least_for_tail, scene.room - span + 1))
+        room = min(most, max(least_for_tail, scene.room - replaced + 1))
         shrinks, tokens = fitter.fit(stop, room, protect=False)
         if room < tokens <= most:
             room = min(most, tokens + int(scene.tail_room * MORE_SHARE))
             shrinks, tokens = fitter.fit(stop, room, protect=False)
         if tokens <= room:
-            return Cut(stop, shrinks, tokens, builder, min(scene.room - tokens, span - 1), fitter)
+            return Cut(stop, shrinks, tokens, builder, min(scene.room - tokens, replaced - 1), fitter)
     return None if scene.task.needs_digest else _kept(fitter, stop, span)
+
+
+def replaced_tokens(scene: Scene, stop: int) -> int:
+    """Return the tokens that a digest replaces: messages up to an index, and rules beside the view."""
+    return scene.tokens(scene.first, stop) + scene.task.beside_tokens
 
 
 def _for_unread(scene: Scene, stop: int) -> int:
@@ -171,7 +177,7 @@ def _all_faded(fitter: TailFitter) -> Cut | None:
     """Fade all messages after prompt and earlier digest, if enough of the newest then stay whole."""
     scene = fitter.scene
     before = scene.tokens(scene.first, scene.floor)
-    room = scene.room - before
+    room = scene.room - scene.task.beside_tokens - before
     if sum(scene.faded[scene.floor :]) > room * between(ALL_FADED_SHARE, room):
         return None
     return _kept(fitter, scene.floor, before)
@@ -179,7 +185,7 @@ def _all_faded(fitter: TailFitter) -> Cut | None:
 
 def _kept(fitter: TailFitter, stop: int, span: int) -> Cut | None:
     """Keep the older messages as they are, and show the recent ones smaller."""
-    room = fitter.scene.room - span
+    room = fitter.scene.room - fitter.scene.task.beside_tokens - span
     shrinks, tokens = fitter.fit(stop, room, protect=True)
     return Cut(stop, shrinks, tokens) if tokens <= room else None
 
@@ -207,7 +213,7 @@ def _too_large(fitter: TailFitter) -> BudgetExceeded:
     *_, stop = _stops(scene)
     span = scene.task.view[scene.first : stop]
     least = DigestBuilder(scene, span, LEAST).least_tokens if span else 0
-    there = scene.before - scene.fixed
+    there = scene.before - scene.fixed + scene.task.beside_tokens
     if least > scene.room and least >= there:
         told = f"rules and open work alone would take {least:,} tokens, and there are {there:,} in all"
         return NothingToGain(f"nothing to gain: {told}")

@@ -14,7 +14,7 @@ from clew.compaction.plan import Condense, Digest, Freed, Plan, Rung, Shrink, To
 from clew.compaction.plan.plan import gc_paused
 from clew.compaction.propose.brief import Outline, Written
 from clew.compaction.propose.chosen_range import faded_range, range_digest
-from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room
+from clew.compaction.propose.cut_search import Cut, find_cut, fuller, no_room, replaced_tokens
 from clew.compaction.propose.digest_builder import DigestBuilder, SizedDigest
 from clew.compaction.propose.legend import LEGEND_TOKENS, with_legend
 from clew.compaction.propose.protected_places import context_for
@@ -215,7 +215,7 @@ def _with_digest(scene: Scene, cut: Cut, written: Written | None) -> Plan:
 def _for_shown(scene: Scene, cut: Cut, builder: DigestBuilder, written: Written | None) -> SizedDigest:
     """Return the digest for what is shown of recent messages now: it quotes none of it, and other files."""
     builder.state_hidden(scene.with_pruned(cut.shrinks, cut.stop))
-    most = min(scene.room - cut.tokens, scene.tokens(scene.first, cut.stop) - 1)
+    most = min(scene.room - cut.tokens, replaced_tokens(scene, cut.stop) - 1)
     return builder.fullest(most, written, is_last=True)
 
 
@@ -230,7 +230,7 @@ def _condensed(scene: Scene, cut: Cut, digest: Digest, tokens: int) -> Plan:
     ids = tuple(item.id for item in scene.view[scene.first : cut.stop])
     rung = Rung.FOLD if digest.folds else Rung.SUMMARISE
     condense = Condense(ids, digest, rung)
-    freed = sum(scene.sizes_now[scene.first : cut.stop]) - tokens
+    freed = sum(scene.sizes_now[scene.first : cut.stop]) + scene.task.beside_tokens - tokens
     return _plan(scene, scene.with_pruned(cut.shrinks, cut.stop), condense, freed)
 
 
@@ -252,7 +252,7 @@ def outline(task: CompactionTask) -> Outline | None:
 
 def _prune_only(scene: Scene) -> list[Shrink] | None:
     """Return the shrinks that suffice without a digest: none, or pruning; None if more is needed."""
-    target = scene.task.target_tokens
+    target = scene.view_target
     if scene.before <= target:
         return []
     if scene.room <= 0:
@@ -278,7 +278,7 @@ def _prune_only(scene: Scene) -> list[Shrink] | None:
 
 def _shortened_results(scene: Scene) -> list[Shrink]:
     """Shorten only the results that the model has not read yet, the largest most; empty if that is no use."""
-    target, count = scene.task.target_tokens, scene.task.counter.count_part
+    target, count = scene.view_target, scene.task.counter.count_part
     new = range(scene.unread, len(scene.view))
     sizes = [count(part) for i in new for part in scene.view[i].message.parts if isinstance(part, ToolResult)]
     level = water_level(sizes, sum(sizes) - (scene.before - target))
@@ -301,10 +301,10 @@ def pruned_size(task: CompactionTask) -> tuple[int, int] | None:
     can be pruned, or if the view already fits.
     """
     scene = Scene(task)
-    if scene.before <= task.target_tokens or scene.room <= 0:
+    if scene.before <= scene.view_target or scene.room <= 0:
         return None
     shrinks = _pruning(scene, context_for(scene, protect=True))
-    if scene.tokens_with(shrinks) > task.target_tokens:
+    if scene.tokens_with(shrinks) > scene.view_target:
         shrinks = _without_digest(task) or shrinks
     if not shrinks:
         return None
@@ -325,8 +325,8 @@ def _without_digest(task: CompactionTask) -> list[Shrink]:
 
 def _pruning(scene: Scene, context: ShrinkContext) -> list[Shrink]:
     """Prune old messages as far as needed, then repetitions among recent ones."""
-    shrinks = prune(context, scene.stop, scene.before - scene.task.target_tokens + LEGEND_TOKENS)
-    if scene.tokens_with(shrinks) > scene.task.target_tokens and _prunable(scene) > scene.stop:
+    shrinks = prune(context, scene.stop, scene.before - scene.view_target + LEGEND_TOKENS)
+    if scene.tokens_with(shrinks) > scene.view_target and _prunable(scene) > scene.stop:
         shrinks += prune_repeated(context, scene.stop, _prunable(scene), scene.verbatim)
     return shrinks
 
@@ -360,7 +360,7 @@ def _plan(
     sizes = scene.size_by_id if shrinks else {}
     if shrinks and condense is None and task.shown is None:
         saved = sum([sizes[shrink.id] - task.counter.count(shrink.message) for shrink in shrinks])
-        spare = task.target_tokens - scene.before + saved
+        spare = scene.view_target - scene.before + saved
         shrinks = with_legend(shrinks, task.view, task.counter, spare)
     for shrink in shrinks:
         saved = sizes[shrink.id] - task.counter.count(shrink.message)
@@ -368,9 +368,11 @@ def _plan(
     if condense is not None:
         freed[condense.rung] = _with(freed[condense.rung], condensed)
     used = tuple(one for one in freed.values() if one.operations)
-    after = scene.before - sum(one.tokens for one in used)
     operations = (*([condense] if condense else ()), *shrinks)
-    return Plan(operations, scene.before, after, task.target_tokens, str(task.trigger), task.reason, used)
+    before = scene.before + (task.beside_tokens if condense else 0)
+    target = task.target_tokens if condense else scene.view_target
+    after = before - sum(one.tokens for one in used)
+    return Plan(operations, before, after, target, str(task.trigger), task.reason, used)
 
 
 def _with(freed: Freed, tokens: int) -> Freed:

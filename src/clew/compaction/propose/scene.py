@@ -114,6 +114,8 @@ class Scene:
         """Index after what stays in place: the system prompt, and another tool's summary if there is room."""
         self.fixed = sum(self.sizes[: self.first])
         self.room = task.target_tokens - self.fixed
+        self.view_target = task.target_tokens - task.beside_tokens
+        """What the view may have if no digest states the rules that are sent beside it."""
         self.focus = Focus(task.focus)
         self.shared = shared or Shared()
 

@@ -215,7 +215,7 @@ def check_size(case: VerificationContext) -> Iterator[Finding]:
 
 
 def _too_long(case: VerificationContext, condense: Condense) -> Iterator[Finding]:
-    covered = sum(case.sizes[name] for name in condense.ids)
+    covered = sum(case.sizes[name] for name in condense.ids) + case.task.beside_tokens
     own = case.sizes_after[condense.digest.id]
     if own >= covered:
         what = f"the digest has {own:,} tokens, no fewer than the {covered:,} of what it replaces"

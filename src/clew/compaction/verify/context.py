@@ -240,8 +240,8 @@ class VerificationContext:
 
     @once
     def tokens_before(self) -> int:
-        """Return the tokens of the view before."""
-        return sum(self.sizes.values())
+        """Return the tokens of the view before, with the rules beside it that a digest states from now on."""
+        return sum(self.sizes.values()) + (self.task.beside_tokens if self.condenses else 0)
 
     @once
     def tokens_after(self) -> int:
