@@ -51,6 +51,7 @@ def test_a_report_reads_like_this():
         " (said in m2)\n"
         "✓ open loops  no open item leaves the view\n"
         "✓ decisions   decisions and earlier goals that leave the view are recorded\n"
+        "✓ host        texts of system and developer messages behind the prompt are recorded if they leave\n"
         "✓ failures    failures stated in texts that are shortened are recorded if they leave\n"
         "✓ values      exact values that leave the view are counted\n"
         "✗ grounding   no claim says what its sources do not say\n"
@@ -104,7 +105,7 @@ def test_long_lists_are_counted_not_written_out():
 
 
 def test_every_check_has_a_name_of_its_own_and_says_what_it_promises():
-    assert len({check.name for check in CHECKS}) == len(CHECKS) == 11
+    assert len({check.name for check in CHECKS}) == len(CHECKS) == 12
     assert all(check.what for check in CHECKS)
 
 

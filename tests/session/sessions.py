@@ -33,6 +33,11 @@ outputs = st.one_of(
     st.integers(1, 40).map(lambda n: f"line of a log {n}: ok\n" * n * 20),
     st.text(max_size=200),
 )
+HOST = "Escalate every fraud case to unit 7."
+later = st.sampled_from(
+    [HOST, f"{HOST}\nAnswer in German.", "Date: 14 March 2026.\n\n- Tools: read_file, bash"]
+)
+"""What a host may add in the middle of a session."""
 TODOS = [
     {"content": "split invoice.py", "status": "completed", "activeForm": "splitting"},
     {"content": "write the migration", "status": "pending", "activeForm": "writing"},
@@ -59,6 +64,9 @@ def turns(draw, number: int) -> list[Message]:
             name, arguments = command[what]
             done += [call(id_, name, **arguments), answer(id_, draw(outputs))]
     done.append(text_message(Role.ASSISTANT, "Done with that."))
+    if draw(st.integers(0, 5)) == 0:
+        role = draw(st.sampled_from([Role.SYSTEM, Role.DEVELOPER]))
+        done.insert(draw(st.sampled_from([1, len(done)])), text_message(role, draw(later)))
     return done
 
 

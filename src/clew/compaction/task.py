@@ -8,6 +8,7 @@ from functools import cached_property
 
 from clew.budget import Trigger
 from clew.compaction.asked import Asked
+from clew.compaction.instructions import later_instructions
 from clew.compaction.ledger_claims import LedgerContent, MandatoryContent, cited_by, ledger_content
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.ledger.ledger import Ledger
@@ -126,6 +127,13 @@ class CompactionTask:
     def required(self) -> MandatoryContent:
         """The mandatory content for the whole view."""
         return self.mandatory(self.view)
+
+    @cached_property
+    def instructions(self) -> tuple[Claim, ...]:
+        """What system and developer messages behind the prompt say, their latest text, oldest first."""
+        earlier = (*self.carried.claims, *(self.shown[1].claims if self.shown else ()))
+        rules = [pin.quote for pin in self.ledger.pins.active]
+        return later_instructions(self.view, self.source, earlier, rules)
 
     @cached_property
     def asked(self) -> Asked:

@@ -14,7 +14,10 @@ from clew.message import Cite, Item, Message, Trust, words
 if TYPE_CHECKING:
     from clew.compaction.ledger_claims import MandatoryContent
 
-_CARRIED = (ClaimKind.GOAL, ClaimKind.OPEN, ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT)
+_CARRIED = (
+    *(ClaimKind.INSTRUCTION, ClaimKind.GOAL, ClaimKind.OPEN),
+    *(ClaimKind.DECISION, ClaimKind.ERROR, ClaimKind.ARTIFACT),
+)
 """Claims that a ledger without the covered messages cannot rebuild, so the next digest carries them over."""
 
 

@@ -20,6 +20,8 @@ from clew.message import LONGEST_RULE, Cite, Item, Message, Role, Trust, words
 class ClaimKind(StrEnum):
     """What a claim is about, in the order in which kinds are rendered."""
 
+    INSTRUCTION = "instruction"
+    """What a system or developer message behind the prompt said, verbatim."""
     NEXT = "next"
     """The request in progress, the plan and the current step."""
     GOAL = "goal"

@@ -34,6 +34,7 @@ NOTE = (
 )
 PINS_HEADING = "Rules that hold, word for word:"
 HEADINGS = {
+    ClaimKind.INSTRUCTION: "Added by system or developer messages:",
     ClaimKind.NEXT: "Now:",
     ClaimKind.GOAL: "Goal:",
     ClaimKind.OPEN: "Still open:",

@@ -54,6 +54,7 @@ class DigestBuilder:
             terms,
             asked=asked,
             for_request=_for_request(scene),
+            instructions=scene.task.instructions,
         )
         self._frame = _framed(scene, self._inputs)
         self._deleted = [claim for claim in claims if claim.topic is Topic.DELETED_AGAIN]

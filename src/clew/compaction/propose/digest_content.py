@@ -274,7 +274,8 @@ def _optional_ledger_claims(inputs: DigestInput) -> Iterator[Claim]:
     """Yield the claims of the ledger that are not mandatory, and that the mandatory ones do not repeat."""
     states_plan = any(claim.topic is Topic.PLAN for claim in inputs.must)
     for claim in (*inputs.hidden, *inputs.brief.claims):
-        if claim.kind in NEVER_LEFT_OUT or claim.topic is Topic.DELETED_AGAIN or claim in inputs.must:
+        is_stated = claim.kind in (*NEVER_LEFT_OUT, ClaimKind.INSTRUCTION) or claim in inputs.must
+        if is_stated or claim.topic is Topic.DELETED_AGAIN:
             continue
         is_plan_again = claim.topic is Topic.PLAN and states_plan
         is_request_again = claim.kind in (ClaimKind.USER, ClaimKind.DECISION) and inputs.asks(claim)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from clew.compaction.asked import Asked
+from clew.compaction.instructions import whole_lines
 from clew.compaction.ledger_claims import MandatoryContent
 from clew.compaction.plan import Claim, ClaimKind, Digest, Topic
 from clew.compaction.propose.pointed_to import orders_claim
@@ -61,6 +62,8 @@ class DigestInput:
     """What the user asked for."""
     for_request: int = 0
     """Characters for the request that the agent is working on, if it leaves the view."""
+    instructions: Sequence[Claim] = ()
+    """What system and developer messages behind the prompt say, oldest first."""
 
     @property
     def request(self) -> Claim | None:
@@ -85,6 +88,7 @@ class DigestInput:
         few = sum(len(claim.text) for claim in changes) <= self.terms.for_changes * CHARACTERS_PER_TOKEN
         few_changes = changes if few else ()
         return [
+            *self._instructions,
             *self._open_work(),
             *self._prompt,
             *self._plan,
@@ -92,6 +96,18 @@ class DigestInput:
             *self._early_words,
             *few_changes,
         ]
+
+    @cached_property
+    def _instructions(self) -> list[Claim]:
+        """What leaves the view of instructions, as far as the room for changed files allows."""
+        left = self.terms.for_changes * CHARACTERS_PER_TOKEN
+        kept = []
+        for claim in reversed(self.instructions):
+            shown = whole_lines(claim, left) if claim.sources[0].message in self.gone else None
+            if shown:
+                kept.append(shown)
+                left -= len(shown.text)
+        return kept[::-1]
 
     def _open_work(self) -> list[Claim]:
         """Return the goal and the open items; the request in progress as fully as its room allows."""

@@ -21,6 +21,7 @@ from clew.compaction.verify.structure import check_structure
 from clew.compaction.verify.survival import (
     check_decisions,
     check_failures,
+    check_instructions,
     check_loops,
     check_pins,
     check_values,
@@ -45,6 +46,11 @@ CHECKS = (
     Check("pins", "every rule is in the view word for word, none was added", check_pins),
     Check("open loops", "no open item leaves the view", check_loops),
     Check("decisions", "decisions and earlier goals that leave the view are recorded", check_decisions),
+    Check(
+        "host",
+        "texts of system and developer messages behind the prompt are recorded if they leave",
+        check_instructions,
+    ),
     Check(
         "failures",
         "failures stated in texts that are shortened are recorded if they leave",

@@ -26,7 +26,14 @@ FEWEST_SOURCES = 3
 a short span, one message in ``MESSAGES_PER_SOURCE``."""
 LONGEST_REQUEST = 16_000
 """Characters of a request that a digest may quote: a task description is worth its room."""
-STEERING = (ClaimKind.GOAL, ClaimKind.USER, ClaimKind.DECISION, ClaimKind.NEXT, ClaimKind.OPEN)
+STEERING = (
+    ClaimKind.INSTRUCTION,
+    ClaimKind.GOAL,
+    ClaimKind.USER,
+    ClaimKind.DECISION,
+    ClaimKind.NEXT,
+    ClaimKind.OPEN,
+)
 """Kinds that the next assistant acts on: they may not come from tools, files or machine text."""
 
 
@@ -105,10 +112,12 @@ def check_trust(case: VerificationContext) -> Iterator[Finding]:
         claim = check.claim
         if not check.sources:
             continue
-        may_not_steer = claim.kind in STEERING and check.lowest < Trust.ASSISTANT and not check.vouched
+        least = Trust.DEVELOPER if claim.kind is ClaimKind.INSTRUCTION else Trust.ASSISTANT
+        may_not_steer = claim.kind in STEERING and check.lowest < least and not check.vouched
         if may_not_steer:  # the next assistant would act on text without authority
             what = f'"{short(claim.text)}" is given as {_AS[claim.kind]}'
-            why = f"it comes from {check.lowest.label} text, which is data only"
+            why = f"it comes from {check.lowest.label} text"
+            why += ", which is data only" if check.lowest < Trust.ASSISTANT else ""
             yield Finding("trust", Level.DROP, claim.id, what, why)
         elif claim.trust > check.ceiling:
             what = f"the claim is labelled {claim.trust.label}"
@@ -117,6 +126,7 @@ def check_trust(case: VerificationContext) -> Iterator[Finding]:
 
 
 _AS = {
+    ClaimKind.INSTRUCTION: "an instruction of the host",
     ClaimKind.GOAL: "the goal",
     ClaimKind.USER: "the user's words",
     ClaimKind.DECISION: "a decision",

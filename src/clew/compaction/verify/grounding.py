@@ -98,6 +98,9 @@ def _wrong(case: VerificationContext, check: ClaimCheck) -> tuple[str, str] | No
             f'"{short(claim.text)}" is marked as a quote',
             f"it does not occur like that in {check.cited_messages}",
         )
+    if claim.kind is ClaimKind.INSTRUCTION:
+        unquoted = f'"{short(claim.text)}" is given as an instruction of the host'
+        return None if check.quoted else (unquoted, f"{check.cited_messages} does not say it in these words")
     for_user = _speaks_for_user(check)
     if len(claim.text) > LONGEST_CLAIM and not for_user:
         return None  # refused as a copy by the size check; not looked up word by word

@@ -52,6 +52,8 @@ class LossKind(StrEnum):
     """The sorts of things that can be lost."""
 
     RULE = "rule"
+    INSTRUCTION = "host text"
+    """What a system or developer message behind the prompt said."""
     OPEN = "open item"
     DECISION = "decision"
     GOAL = "earlier goal"

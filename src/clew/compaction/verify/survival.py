@@ -247,6 +247,26 @@ def check_failures(case: VerificationContext) -> Iterator[Loss]:
         yield loss_of(case, LossKind.FAILURE, len(stated), lost)
 
 
+def check_instructions(case: VerificationContext) -> Iterator[Loss]:
+    """Report the lines of system and developer messages behind the prompt that leave the view."""
+    claims = (claim for digest in case.digests_after for claim in digest.claims)
+    kept = "\n".join(claim.text for claim in claims if claim.kind is ClaimKind.INSTRUCTION)
+    stated = {line.strip() for line in kept.split("\n")}
+    lost = []
+    for claim in case.task.instructions:
+        cite = claim.sources[0]
+        shown = case.shown_message(cite.message)
+        missing = [
+            line
+            for line in claim.text.split("\n")
+            if line.strip() and line.strip() not in stated and not is_visible(shown, cite, line.strip())
+        ]
+        if missing:
+            lost.append(LedgerEntry(cite.message, "\n".join(missing), cite))
+    if lost:
+        yield loss_of(case, LossKind.INSTRUCTION, len(case.task.instructions), lost)
+
+
 def check_values(case: VerificationContext, most: int = MOST_VALUES) -> Iterator[Finding | Loss]:
     """Report what becomes of exact values, at most so many by name; losing some is never an error either."""
     values = _values(case, most)

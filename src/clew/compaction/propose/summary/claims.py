@@ -30,7 +30,7 @@ _OBJECT = re.compile(r'\{(?=\s*")')
 _DECODER = json.JSONDecoder(strict=False)
 _THINKING = re.compile(r"\A\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL | re.IGNORECASE)
 _UNWRITABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
-_KINDS = {kind.value: kind for kind in ClaimKind}
+_KINDS = {kind.value: kind for kind in ClaimKind if kind is not ClaimKind.INSTRUCTION}  # quoted by code only
 
 
 class WrittenClaim(NamedTuple):

@@ -104,7 +104,10 @@ SCHEMA: JsonObject = {
             "items": {
                 "type": "object",
                 "properties": {
-                    "kind": {"type": "string", "enum": [kind.value for kind in ClaimKind]},
+                    "kind": {
+                        "type": "string",
+                        "enum": [kind.value for kind in ClaimKind if kind is not ClaimKind.INSTRUCTION],
+                    },
                     "text": {"type": "string"},
                     "sources": {"type": "array", "items": {"type": "string"}},
                 },
