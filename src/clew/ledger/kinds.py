@@ -177,8 +177,8 @@ classify = KNOWN_WORDS.__getitem__
 """Return the value that a word is, or None if it is none; cached."""
 
 
-_URL = lazy_pattern(r"https?://[^\s\"'<>)\]}`,\\|]+")
-"""A web address: "https://example.org/a"."""
+_URL = lazy_pattern(r"(?<![A-Za-z])[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s\"'<>)\]}`,\\|]+")
+"""An address of any scheme: "https://example.org/a", "s3://bucket/key"."""
 _WINDOWS = lazy_pattern(r"\b[A-Za-z]:\\[^\s\"'<>|*?`:,;()]+")
 """A Windows path: "C:\\Users\\me"."""
 _UNIT = (

@@ -1,9 +1,10 @@
-"""Find values that a claim changed: exchanged, put in another place, invented in words, given another unit.
+"""Find values that a claim changed: exchanged, put in another place, or replaced in the same sentence.
 
 - ``exchanged_number``: "timeout 8123, port 30" for "timeout 30, port 8123"
 - ``swapped_words``: "Delete new.py and keep old.py" for "Delete old.py and keep new.py"
-- ``invented_number_word``: "seventeen files" if no source says seventeen or 17
-- ``changed_quantity``: "45 s" for "45 ms", "7 minutes" or "unlimited" for "7"
+- ``replaced_name``: "the user is kmeier" for "the user is jmeier"
+
+Units, dates and numbers in words are in ``quantities.py``.
 """
 
 from __future__ import annotations
@@ -182,113 +183,49 @@ def _has_content(token: str) -> bool:
     return token in _STATES or (token[:1].isalnum() and not is_function_word(token))
 
 
-# Numbers in words ---------------------------------------------------------------------------------------
+# Names replaced in the same sentence --------------------------------------------------------------------
 
-_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_TEENS = (
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen"),
-    *("sixteen", "seventeen", "eighteen", "nineteen"),
-)
-_ONES = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_SPELT = re.compile(rf"\b(?:({'|'.join(_TENS)})(?:[- ]({'|'.join(_ONES)}))?|({'|'.join(_TEENS)}))\b", re.I)
-"""English numbers in words from eleven on; smaller ones are counted by the reader."""
-
-
-def invented_number_word(text: str, sources: Iterable[str]) -> str | None:
-    """Return a number in words that no source has, in words or in digits; else None."""
-    found = list(_SPELT.finditer(text))
-    listed = [source.lower() for source in sources] if found else []
-    for match in found:
-        tens, ones, teen = (part.lower() if part else "" for part in match.groups())
-        number = _TEENS.index(teen) + 11 if teen else (_TENS.index(tens) + 2) * 10
-        number += _ONES.index(ones) + 1 if ones else 0
-        digits = re.compile(rf"(?<![\d.,]){number}(?!\d)")
-        if not any(match[0].lower() in source or digits.search(source) for source in listed):
-            return match[0]
-    return None
+_SENTENCE = re.compile(r"(?<=[.!?;。！？；])\s+|(?<=[。！？；])|\n+")
+_VALUE_SIGNS = frozenset("/:@#-")
+"""Signs within a name: "feature/beta", "db-two"."""
+_SHORTEST_NAME = 5
+"""Letters of a plain word that can be a name misspelt by one letter: shorter ones are words."""
+_FEWEST_SAME = 2
+"""Tokens that two sentences must share besides the one that differs."""
 
 
-# Units --------------------------------------------------------------------------------------------------
+def replaced_name(text: str, sources: Iterable[str]) -> tuple[str, str] | None:
+    """Return a name of a claim and the one that its sources have in the same sentence; else None.
 
-_FORMS = {
-    "ms": r"ms|msecs?|milliseconds?",
-    "s": r"s|secs?|seconds?",
-    "min": r"mins?|minutes?",
-    "h": r"h|hrs?|hours?",
-    "day": r"days?",
-    "week": r"weeks?",
-    "month": r"months?",
-    "year": r"years?",
-    "%": r"%|percent|pct",
-    "KB": r"[kK]i?B|kilobytes?",
-    "MB": r"Mi?B|megabytes?",
-    "GB": r"Gi?B|gigabytes?",
-    "EUR": r"€|EUR|euros?",
-    "USD": r"USD|dollars?",
-}
-_UNIT_OF = {unit: re.compile(form) for unit, form in _FORMS.items()}
-_ANY_UNIT = "|".join(_FORMS.values())
-_QUANTITY = re.compile(rf"(?<![\w.])(\d+(?:[.,_]\d+)*)(?:[\s-]?({_ANY_UNIT})(?!\w))?")
-_HINTS = {
-    "min": r"minut|\bmins?\b|\d\s?m\b|_min",
-    "h": r"hour|\bhrs?\b|\d\s?h\b|_h\b",
-    "day": r"day|\d\s?d\b|date|daily",
-    "week": r"week|\d\s?w\b",
-    "month": r"month|\d\s?mo\b",
-    "year": r"year|annual|\d\s?y\b",
-    "%": r"%|percent|pct|ratio|share",
-    "KB": r"\bki?b|kilobyte|\d\s?k\b",
-    "MB": r"mi?b\b|megabyte|\d\s?m\b",
-    "GB": r"gi?b\b|gigabyte|\d\s?g\b",
-    "EUR": r"€|eur",
-    "USD": r"\$|usd|dollar|price|cost",
-    "ms": r"ms\b|milli",
-}
-"""What in a source speaks of a unit, however it writes it. Bare numbers of timeouts are seconds."""
-_HINT_OF = {unit: re.compile(hint, re.IGNORECASE) for unit, hint in _HINTS.items()}
-_SPELT_UP_TO = 12
-"""Sources may write numbers up to this one in words."""
-_UNLIMITED = re.compile(r"\b(?:unlimited|unbounded|infinite(?:ly)?|limitless)\b", re.IGNORECASE)
-_NO_LIMIT = re.compile(
-    r"unlimited|unbound|infinit|limitless|endless|forever|∞|\binf\b|-1\b|"
-    r"\b(?:no|without|any|never)\b.{0,20}(?:limit|maximum|max\b|cap\b|bound|end\b|stop)",
-    re.IGNORECASE,
-)
-
-
-def changed_quantity(text: str, sources: Iterable[str]) -> str | None:
-    """Return a quantity of a claim whose unit or size its sources do not have; else None."""
-    claimed = [(number, unit, written) for number, unit, written in _quantities(text) if unit]
-    endless = _UNLIMITED.search(text)
-    if not claimed and endless is None:
+    All other words are the same. A name has a sign in it ("feature/beta"), or differs from the word in its
+    place by one letter that is not its last ("kmeier" for "jmeier").
+    """
+    claimed = list(filter(_is_long_enough, map(_tokens, _SENTENCE.split(text))))
+    if not claimed:
         return None
-    read = [source[:_READ] for source in sources]
-    if endless is not None and not any(_NO_LIMIT.search(source) for source in read):
-        return endless[0]
-    units: dict[str, set[str]] = defaultdict(set)
-    for source in read if claimed else ():
-        for number, unit, _ in _quantities(source):
-            units[number].add(unit)
-    for number, unit, written in claimed:
-        theirs = units[number]
-        if theirs and unit not in theirs and _is_changed(number, unit, theirs, read):
-            return written
+    read = [source[:_READ].lower() for source in sources]
+    keys = {token for own in claimed for token in sorted(own, key=len)[-2:]}  # one of two must be the same
+    sentences = (sentence for source in read for sentence in _SENTENCE.split(source))
+    stated = [_tokens(sentence) for sentence in sentences if any(key in sentence for key in keys)]
+    for own in claimed:
+        for theirs in stated:
+            if len(theirs) == len(own) and (theirs[0] == own[0] or theirs[-1] == own[-1]):
+                differ = [pair for pair in zip(own, theirs, strict=True) if pair[0] != pair[1]]
+                if len(differ) == 1 and _is_other_name(*differ[0], read):
+                    return differ[0]
     return None
 
 
-def _is_changed(number: str, unit: str, theirs: set[str], sources: Sequence[str]) -> bool:
-    """Whether a number has another unit in the sources, or none there and nothing speaks of this one."""
-    hint = _HINT_OF.get(unit)
-    is_spoken_of = hint is not None and any(map(hint.search, sources))
-    if "" not in theirs:
-        return not (is_spoken_of and float(number.rstrip(".")) <= _SPELT_UP_TO)
-    return hint is not None and not is_spoken_of
+def _is_long_enough(tokens: Sequence[str]) -> bool:
+    return len(tokens) > _FEWEST_SAME
 
 
-def _quantities(text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each number of a text, its unit or "", and both as they are written."""
-    for match in _QUANTITY.finditer(text):
-        number, written = match[1].replace(",", "").replace("_", ""), match[2] or ""
-        if number.count(".") > 1:  # a version
-            continue
-        yield number, next((unit for unit, form in _UNIT_OF.items() if form.fullmatch(written)), ""), match[0]
+def _is_other_name(own: str, theirs: str, sources: Sequence[str]) -> bool:
+    """Whether a word that no source has is another name than the one in its place."""
+    if any(own in source for source in sources) or not (own[0].isalnum() and theirs[0].isalnum()):
+        return False
+    if all(not _VALUE_SIGNS.isdisjoint(word) for word in (own, theirs)):
+        return True
+    differ = [i for i, (a, b) in enumerate(zip(own, theirs, strict=False)) if a != b]
+    is_near = len(own) == len(theirs) >= _SHORTEST_NAME and len(differ) == 1 and differ[0] < len(own) - 1
+    return is_near and {own[differ[0]], theirs[differ[0]]} != {"s", "z"}  # analyse, analyze

@@ -28,16 +28,18 @@ from clew.compaction.verify.assertions import (
     support,
     unmentioned_action,
 )
-from clew.compaction.verify.changed_values import (
-    changed_quantity,
-    exchanged_number,
-    invented_number_word,
-    swapped_words,
-)
+from clew.compaction.verify.changed_values import exchanged_number, replaced_name, swapped_words
 from clew.compaction.verify.claims import LONGEST_CLAIM
 from clew.compaction.verify.context import ClaimCheck, VerificationContext
-from clew.compaction.verify.opposites import turned_word
+from clew.compaction.verify.opposites import negated_sentence, turned_word
 from clew.compaction.verify.permissions import agreement_words, gives_permission
+from clew.compaction.verify.quantities import (
+    changed_count,
+    changed_quantity,
+    changed_time,
+    invented_number_word,
+    turned_sign,
+)
 from clew.compaction.verify.report import Finding, Level, short
 from clew.compaction.verify.reversals import is_cut_out, is_denied, is_reversed, is_torn, reversed_clause
 from clew.compaction.verify.wording import (
@@ -260,7 +262,9 @@ def _grounding_problem(check: ClaimCheck) -> tuple[str, str] | None:
     turned = turned_word(text, [place.text for place in check.cited_texts])
     if turned is not None:
         return f'"{short(claim.text)}" says {turned[0]}', f"{messages} says {turned[1]} of the same"
-    clause = reversed_clause(text, _speaking(check), strictly=claim.kind in STEERING)
+    clause = negated_sentence(text, [place.text for place in check.cited_texts]) or reversed_clause(
+        text, _speaking(check), strictly=claim.kind in STEERING
+    )
     if clause:
         return f'"{short(clause)}" is reversed', f"{messages} says the opposite of the same"
     return _unsupported_claim(claim, text, whole, messages)
@@ -278,8 +282,15 @@ def _wrong_value(check: ClaimCheck, text: str) -> tuple[str, str] | None:
     if swapped is not None:
         first, second = swapped
         return f'"{claim}" has {first} in the place of {second}', f"{messages} says it the other way round"
-    invented = invented_number_word(text, sources) or changed_quantity(text, sources)
+    replaced = replaced_name(text, sources)
+    if replaced is not None:
+        own, theirs = replaced
+        return f'"{claim}" says {own}', f"{messages} says {theirs} in the same sentence"
+    invented = next(filter(None, (find(text, sources) for find in _QUANTITIES)), None)
     return (f'"{invented}" is invented', f"nothing in {messages} says it") if invented else None
+
+
+_QUANTITIES = (invented_number_word, changed_quantity, changed_time, changed_count, turned_sign)
 
 
 def _invented_assertion(check: ClaimCheck, asserted: Iterable[Assertion]) -> tuple[str, str] | None:
