@@ -174,7 +174,8 @@ _FEWEST_TOKENS = 1_000
 
 def _threshold(value: object) -> Threshold:
     """Parse a fraction, a number of tokens, or both: 85%, 0.85, 120k, or "85%, 120k"."""
-    parts = value.split(", ") if isinstance(value, str) else [value]
+    # A comma before exactly three digits separates thousands: "120,000".
+    parts = re.split(r"\s*,(?!\d{3}(?![\dkKmM]))\s*|(?<=%),\s*", value) if isinstance(value, str) else [value]
     shares: list[float] = []
     tokens: list[int] = []
     for part in parts:

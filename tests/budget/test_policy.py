@@ -55,6 +55,12 @@ def test_a_limit_that_makes_no_sense_is_refused(share: float | None, tokens: int
         Limit(share, tokens)
 
 
+@pytest.mark.parametrize("wrong", [{"keep_messages": -1}, {"keep_tokens": -1}])
+def test_fewer_last_messages_than_none_are_refused(wrong: dict[str, int]):
+    with pytest.raises(InputError, match="cannot be below 0"):
+        Policy(**wrong)
+
+
 @pytest.mark.parametrize("tokens", [None, 50_000])
 def test_a_band_upside_down_is_refused(tokens: int | None):
     with pytest.raises(InputError, match="60% down to 70% frees nothing"):

@@ -311,6 +311,9 @@ def test_a_question_answered_on_the_way_is_closed_when_the_user_moves_on():
     [
         "thanks!",
         "ok great, thank you",
+        "Great, thank you for your help!",
+        "Perfect, thank you so much! Have a nice day.",
+        "Danke schön für deine Hilfe!",
         "hello",
         "Never modify files under legacy/.",
         "Always answer in French. The port is 8123.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import clew
 from clew.message import Message, Origin, Role, Text
 from clew.session.handoff import sections_of
 from clew.session.handoff_headings import handoff_headings
@@ -147,3 +148,17 @@ def test_a_rule_of_method_or_a_description_is_not_quoted_as_the_end_of_the_work(
     found = headings(user(f"Add the flag. {method} Make sure the docs build."))
     done = [line for line in found.active_goal_and_done_condition if line.startswith("Done when")]
     assert [line.startswith("Done when: “Make sure the docs build.”") for line in done] == [True]
+
+
+def test_thanks_are_no_next_step_and_an_open_request_counts_as_open():
+    session = clew.Session.open("s", clew.MemoryStore())
+    session.add({"role": "user", "content": "Cancel my flights under reservation SI5UKW."})
+    page = session.handoff()
+    assert any(
+        "assumed done when nothing is open (1 now)" in line for line in page.active_goal_and_done_condition
+    )
+    session.add({"role": "assistant", "content": "Your reservation SI5UKW is cancelled."})
+    session.add({"role": "user", "content": "Great, thank you for your help!"})
+    page = session.handoff()
+    assert not any("thank you" in line for line in (*page.next_recommended_step, *page.pending_tasks))
+    assert any("(0 now)" in line for line in page.active_goal_and_done_condition)

@@ -266,6 +266,18 @@ def test_a_range_that_ends_with_a_call_says_that_its_results_come_with_it():
     assert done.asked_range == "m5-m11"
 
 
+def test_a_range_that_begins_with_a_result_says_that_its_call_comes_with_it(session):
+    session = Session.open("fresh", MemoryStore())
+    for n in range(6):
+        call = ToolCall(f"c{n}", "read", {"path": f"p{n}.py"})
+        session.add(text_message(Role.USER, f"Read part {n}."), Message(Role.ASSISTANT, (call,)))
+        session.add(Message(Role.TOOL, (ToolResult(f"c{n}", (Text(f"row {n}\n" * 900),)),)))
+        session.add(text_message(Role.ASSISTANT, f"Part {n} is read."))
+    for named in ("m7-m12", "m7-"):
+        reason = session.preview(messages=named).plan.reason
+        assert reason.endswith("(with m6: a call and its results stay together), as asked")
+
+
 def test_a_range_that_ends_before_it_begins_is_refused(session):
     session.add(*talk(20))
     with pytest.raises(InputError, match="m9-m3 ends before it begins"):

@@ -133,6 +133,9 @@ def test_variables_are_parsed_like_toml(home: Path, project: Path) -> None:
         ("1", 1.0, None),
         ("85%, 120k", 0.85, 120_000),
         ("120_000, 0.85", 0.85, 120_000),
+        ("90%,120000", 0.9, 120_000),
+        ("0.9,120k", 0.9, 120_000),
+        ("120k,90%", 0.9, 120_000),
     ],
 )
 def test_a_threshold_is_a_fraction_a_number_of_tokens_or_both(

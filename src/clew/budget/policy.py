@@ -102,6 +102,9 @@ class Policy:
 
     def __post_init__(self) -> None:
         """Refuse a target above the threshold; absolute counts can only be checked against a window."""
+        for name, number in (("keep_messages", self.keep_messages or 0), ("keep_tokens", self.keep_tokens)):
+            if number < 0:
+                raise InputError(f"{name} is {number}, and cannot be below 0")
         high, low = self.compact_at.share, self.down_to.share
         if self.down_to.tokens is None and high is not None and low is not None and low >= high:
             raise InputError(f"compacting at {high:.0%} down to {low:.0%} frees nothing; lower down_to")

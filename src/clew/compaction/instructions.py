@@ -54,7 +54,7 @@ def _quoted_before(earlier: Iterable[Claim], find: Callable[[str], Message | Non
     """Yield the messages that an earlier digest quotes, or its quotes if they cannot be looked up."""
     names: set[str] = set()
     for claim in earlier:
-        if claim.kind is ClaimKind.INSTRUCTION:
+        if claim.kind is ClaimKind.INSTRUCTION and claim.sources:
             name = claim.sources[0].message
             message = find(name)
             if message is None or message.role not in INSTRUCTING:

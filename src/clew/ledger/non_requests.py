@@ -124,9 +124,19 @@ _CONTINUES = lazy_pattern(
     re.VERBOSE | re.IGNORECASE,
 )
 """The beginning of a request to go on: what the work is about stays what it was."""
+THANKS = (
+    r"a\ (?:lot|million)|(?:thanks|thank\ you)\ again"
+    r"|for\ (?:all\ )?(?:your|the)\ (?:(?:great|kind|quick)\ )?(?:help|time|support|assistance|patience)"
+    r"|(?:i\ )?(?:really\ )?appreciate\ (?:it|that|your\ help)|much\ appreciated"
+    r"|have\ a\ (?:nice|good|great|wonderful|lovely)\ (?:day|evening|weekend|one)"
+    r"|that(?:['’]s|\ is|\ was)\ (?:all|everything|(?:very\ )?helpful)(?:\ (?:for\ now|i\ need(?:ed)?))?"
+    r"|vielen\ dank|schön|für\ (?:deine|ihre|eure)\ hilfe|beaucoup|muchas|grazie|mille|obrigad[oa]"
+    r"|bedankt|dank\ je|wonderful|fantastic|bye|goodbye|you\ too|谢谢"
+)
+"""Thanks and goodbyes, beside the single words of both patterns that use it: "for your help"."""
 _EMPTY_WORDS = lazy_pattern(
-    r"""\W*+(?:(?>
-    good\ morning|thank\ you|go\ on|go\ ahead|do\ it|do\ that|run\ it|try\ again
+    rf"""\W*+(?:(?>{THANKS}|(?:so|very)\ much|danke|merci|gracias|excellent|brilliant
+    |good\ morning|thank\ you|go\ on|go\ ahead|do\ it|do\ that|run\ it|try\ again
     |commit\ (?:this|it|and\ push|please)
     |hi|hello|hey|yo|there|claude|everyone|all
     |yes|yeah|yep|yup|nope|no|okay|ok|k|sure|please|thanks|thank|thx|ty|lgtm

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from clew.ledger.non_requests import THANKS
 from clew.ledger.phrases import is_foreign, sentence_around
 from clew.message import Json
 from clew.message.text import lazy_pattern
@@ -26,7 +27,8 @@ _MOST_QUESTIONS, _MOST_ASKED = 12, 4
 _MOSTLY = 0.9
 """Share of a text from which it only asks questions; chosen by hand."""
 _COURTESY = (
-    r"(?:(?:hi|hello|hey|thanks?|thank you|thx|ty|cool|great|nice|perfect|awesome|ok|okay|good|lovely|wow"
+    rf"(?:(?:{THANKS}"
+    r"|hi|hello|hey|thanks?|thank you|thx|ty|cool|great|nice|perfect|awesome|ok|okay|good|lovely|wow"
     r"|super|excellent|brilliant|haha|sorry|job|work|very|much|so|lgtm|danke|prima|merci|gracias)\b\W*)"
 )
 _SUBJECT = (

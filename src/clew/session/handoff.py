@@ -23,6 +23,7 @@ from clew.ledger.artifacts import Artifact
 from clew.ledger.ledger import Ledger
 from clew.ledger.loop import OF_THE_USER, Loop, LoopKind
 from clew.ledger.non_requests import asks_nothing_new
+from clew.ledger.questions import LONGEST_REQUEST, NO_TASK
 from clew.ledger.tool_actions import BY_NAME, ActionKind
 from clew.message import Cite, Item, Origin, Role, Trust
 from clew.message.text import lazy_pattern, one_line
@@ -182,6 +183,8 @@ def _turns(items: Sequence[Item], ledger: Ledger) -> list[_Turn]:
         reports = [item for item in speech if item.message.text.strip()]
         if reports:
             turns[0].report, turns[0].reported = reports[-1].message.text.strip(), reports[-1].id
+    while len(turns) > 1 and not turns[-1].report and NO_TASK.fullmatch(turns[-1].asked[:LONGEST_REQUEST]):
+        turns.pop()  # thanks and praise after the last report
     if turns and speech:
         turns[-1].busy = any(speech[-1].message.calls)
     return turns

@@ -214,7 +214,7 @@ def _done_when(items: Sequence[Item], ledger: Ledger) -> Iterator[HandoffLine]:
                 found += 1
                 yield HandoffLine(f"Done when: “{flat(sentence.text, LONGEST_LINE)}”", (cite.message,))
     if not found:
-        left = len(open_items(ledger))
+        left = len(ledger.loops.collapsed)
         run = ledger.last_run
         tests = f" and `{flat(run.command, LONGEST_COMMAND)}` passes" if run else ""
         sources = tuple(dict.fromkeys(source.message for source in ([run.source] if run else asks[-1:])))

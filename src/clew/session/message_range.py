@@ -57,7 +57,8 @@ def choose_range(
     if match[2] and first > last:
         raise InputError(f"the range {named.strip()} ends before it begins", "write it as m1-m20")
     start, stop = _indices(named, first, last, view, shown_digest)
-    remarks = _remarks(last, view, start, stop, newest) if match[2] else []
+    last = last if match[2] else message_number(view[stop - 1].id)
+    remarks = _remarks(first, last, view, (start, stop), newest)
     description = spans(item.id for item in view[start:stop])
     return ChosenRange(start, stop, description + (f" ({'; '.join(remarks)})" if remarks else ""))
 
@@ -92,10 +93,12 @@ def _indices(
     return start, stop
 
 
-def _remarks(last: int, view: Sequence[Item], start: int, stop: int, newest: int) -> list[str]:
-    """Return in what the chosen messages differ from a range that ends with the message ``last``."""
+def _remarks(first: int, last: int, view: Sequence[Item], chosen: tuple[int, int], newest: int) -> list[str]:
+    """Return in what the chosen messages differ from a range from the message ``first`` to ``last``."""
     remarks = []
-    if added := [item.id for item in view[start:stop] if message_number(item.id) > last]:
+    start, stop = chosen
+    numbers = {item.id: message_number(item.id) for item in view[start:stop]}
+    if added := [name for name, number in numbers.items() if 0 < number < first or number > last]:
         remarks.append(f"with {spans(added)}: a call and its results stay together")
     if last > newest:
         remarks.append(f"m{last} does not exist, the last message is m{newest}")
