@@ -175,6 +175,19 @@ def test_lines_are_counted_from_one_and_both_ends_are_shown():
     assert answer.text.splitlines()[1:] == ["```", "two", "three", "```"]
 
 
+def test_a_large_output_is_paged_back_to_the_letter():
+    output = "\r\n".join(f"línea {n} \t «{n * 7919}» 数据 `{n}` {'é' * (n % 5)}" for n in range(2_000))
+    box, _ = box_of(talk=[text_message(Role.USER, output)])
+    read = ""
+    for start in range(0, len(output), MOST_CHARACTERS):
+        shown = box.run("artifact_open", {"ref": "m1", "unit": "characters", "start": start}).text
+        fenced = re.search(r"^(`{3,})\n(.*?)\n\1$", shown, re.DOTALL | re.MULTILINE)
+        assert fenced is not None
+        read += fenced[2]
+    assert read == output
+    assert len(output) > 2 * MOST_CHARACTERS
+
+
 def test_an_answer_never_fills_the_window_and_says_how_to_go_on():
     box, _ = box_of(talk=[text_message(Role.USER, "0123456789" * 10_000)])
     opened = box.run("recall_open", {"ref": "m1"})
