@@ -33,10 +33,9 @@ outputs = st.one_of(
     st.integers(1, 40).map(lambda n: f"line of a log {n}: ok\n" * n * 20),
     st.text(max_size=200),
 )
+GERMAN = "Answer in German."
 HOST = "Escalate every fraud case to unit 7."
-later = st.sampled_from(
-    [HOST, f"{HOST}\nAnswer in German.", "Date: 14 March 2026.\n\n- Tools: read_file, bash"]
-)
+later = st.sampled_from([HOST, f"{HOST}\n{GERMAN}", "Date: 14 March 2026.\n\n- Tools: read_file, bash"])
 """What a host may add in the middle of a session."""
 TODOS = [
     {"content": "split invoice.py", "status": "completed", "activeForm": "splitting"},

@@ -54,6 +54,8 @@ MOST_LEFT_BESIDE = 0.4
 OVERSIZED_SHARE = 0.5
 """The share of the usable window from which a new tool result is oversized although no caller reported it: a
 smaller one fits, and the model asked to read it. Chosen by hand."""
+WORTH_SAYING = 0.1
+"""The share of a target by which it is raised before the reason says so: a question alone adds less."""
 SUMMARY_SHARE = 0.3
 """The share of the target that a model-written digest is assumed to take; chosen by hand."""
 
@@ -156,8 +158,8 @@ def with_unread(target_tokens: int, unread_tokens: int, most_tokens: int) -> int
 
 
 def reason_with_unread(why: str, target_tokens: int, raised_tokens: int) -> str:
-    """Return the reason of a compaction, which says so if ``with_unread`` raised its target."""
-    if raised_tokens == target_tokens:
+    """Return the reason of a compaction, which says so if ``with_unread`` raised its target by much."""
+    if raised_tokens < (1 + WORTH_SAYING) * target_tokens:
         return why
     return (
         f"{why}; down to {raised_tokens:,}, not {target_tokens:,}: the model has not read the newest messages"
