@@ -7,7 +7,7 @@ import pytest
 from clew.ledger import LoopKind
 from clew.ledger.answers import answers
 from clew.rules.speech import utterances
-from tests.ledger.sessions import assistant, items, ledger_of, user
+from tests.ledger.sessions import assistant, did, items, ledger_of, user
 
 NEXT = user("Rename the parser.")
 
@@ -95,6 +95,59 @@ def test_what_a_report_does_not_speak_of_or_calls_failed_stays_open(asked, repor
 )
 def test_a_report_on_what_was_asked_leaves_nothing_open(asked, report):
     assert left_open(user(asked), assistant(report), NEXT) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "reply", "answer"),
+    [
+        (
+            "I need to cancel my flights under reservation SI5UKW.",
+            "I can help you with that. Could you please provide your user ID?",
+            "My user ID is amelia_rossi_1297.",
+        ),
+        (
+            "Draft an apology to Ms Okafor.",
+            "I looked at the order history. Which tone do you prefer: formal or warm?",
+            "Formal.",
+        ),
+        (
+            "Cancel order 4711 and send the customer an e-mail.",
+            "Order 4711 has two items. Should I cancel the whole order?",
+            "Yes.",
+        ),
+        ("Book me a flight to Oslo.", "To get started, I'll need your user ID.", "It is lea_2."),
+        ("Move the job to another host.", "There are two hosts. ¿Cuál prefieres?", "The second one."),
+    ],
+)
+def test_a_reply_that_only_asks_the_user_for_something_leaves_the_request_open(asked, reply, answer):
+    said = (user(asked), assistant(reply), user(answer))
+    assert asked in left_open(*said, without=(answer,))
+    assert left_open(*said, assistant("That is done now. Anything else?"), NEXT) == []
+
+
+def test_an_offer_of_help_closes_nothing():
+    said = (user("Change my address."), assistant("Happy to assist you. Please provide the new address."))
+    assert left_open(*said, user("Elm Street 4."), without=("Elm Street 4.",)) == ["Change my address."]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I've updated the address. Anything else?",
+        "The address has been changed. Which order do you want to look at next?",
+        "Fixed. Does it work for you, or do you see the old address?",
+        "Address saved. Do you want me to commit it, or wait?",
+        "The form takes the new address now. Which browser do you use?",
+    ],
+)
+def test_a_reply_that_reports_and_asks_closes_the_request(reply):
+    assert "Change the address." not in left_open(user("Change the address."), assistant(reply), NEXT)
+
+
+def test_a_question_after_a_changed_file_leaves_nothing_open():
+    edited = did("Edit", {"file_path": "form.py", "old_string": "a", "new_string": "b"}, "ok")
+    asked = (user("Change the address."), edited, assistant("A small diff. Which branch should it go to?"))
+    assert "Change the address." not in left_open(*asked, NEXT)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ class LastReply:
     """The last text only acknowledged, promised or refused, and no call followed it."""
     stated: Cite | None = None
     """The last statement, even if calls followed it."""
+    changed: bool = False
+    """A call changed a file."""
     stated_stems: list[str] = field(default_factory=list)
     """Stems of its words, if a question of the user is open."""
 

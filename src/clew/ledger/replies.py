@@ -94,10 +94,10 @@ _COURTESY = (
     r"(?:thanks?(?:\ you|\ a\ lot)?|thx|ok(?:ay)?|noted|understood|got\ it|i\ see|i\ understand"
     r"|sure(?:\ thing)?"
     r"|certainly|of\ course|absolutely|alright|all\ right|right|great|good|fine|perfect|acknowledged"
-    r"|roger|copy\ that|makes\ sense|sounds\ good|no\ problem|you[’']?re\ welcome|my\ pleasure"
-    r"|happy\ to(?:\ help)?"
+    r"|roger|copy\ that|makes\ sense|sounds\ good|no\ (?:problem|worries)|you[’']?re\ welcome|my\ pleasure"
+    r"|happy\ to(?:\ (?:help|assist)(?:\ you)?(?:\ with\ (?:that|this|it))?)?"
     r"|sorry|apologies|i\ apologi[sz]e|good\ (?:point|catch|question|idea)|interesting|hm+|hi|hello|hey"
-    r"|for\ (?:that|this|the\ \w+|letting\ me\ know|flagging\ (?:it|this|that))"
+    r"|for\ (?:that|this|the\ \w+|your\ (?:\w+\ ){0,2}\w+|letting\ me\ know|flagging\ (?:it|this|that))"
     r"|verstanden|alles\ klar|(?:das\ )?mache?\ ich(?:\ gleich)?|d[’']accord|compris|entendido|capito"
     r"|понял[аи]?|хорошо|了解(?:しました|です)?|承知しました|わかりました|好的|明白了?)"
 )
@@ -117,20 +117,26 @@ _OPENING_WORDS = frozenset(
 )
 """The first words of all that it matches but "hm"."""
 _AHEAD = lazy_pattern(
-    r"""(?:
+    r"""(?:first(?:\ of\ all)?\b\W*)?+(?:
       (?:i|we)(?:[’']ll|\ will|\ shall|[’']?m\ going\ to|\ am\ going\ to|[’']re\ going\ to)\b
     | (?:i|we)\ (?:have\ to|need\ to|must|should|want\ to)\ (?:\w+\ )?
       (?:check|look|see|think|find\ out|investigate|ask)\b
     | (?:let\ me|let[’']?s|allow\ me\ to|give\ me\ a|one\ (?:moment|sec)|just\ a\ (?:moment|sec)|hold\ on)\b
     | on\ it\b
-    | (?:i|we)\ can\ (?:\w+ly\ )?(?:do|handle|take\ care\ of)\ (?:that|this|it|both|all)\b
+    | (?:i|we)\ can\ (?:\w+ly\ )?(?:do|handle|check|take\ care\ of|look\ into)\ (?:that|this|it|both|all)\b
+    | (?:i|we)(?:\ can|\ could|[’']?m|\ am|\ are|[’']d|\ would)
+      \ (?:(?:be|happy|glad|here|\w+ly|more|than|to)\ )*+(?:help|assist)\b
+    | (?:to\b[^.!?\n,]{1,120},\ )?(?:i|we)(?:[’']ll|\ will)?\ (?:\w+\ )?(?:need|require)
+      \ (?:your|the\ following|you)\b
+    | please\ (?:\w+ly\ )?
+      (?:provide|share|tell|send|give|specify|confirm|clarify|choose|select|enter|let\ me\ know)\b
     | (?:will|going\ to|about\ to)\s
     | (?:i[’']?m\ |i\ am\ |now\ )?
       (?:starting|beginning|looking|working|checking|investigating|getting\ started|proceeding)\b
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
-"""Openings of sentences about future work."""
+"""Openings of sentences about future work, or about what the user should say first."""
 _UNSETTLED = lazy_pattern(
     r"""(?:unfortunately,?\ )?(?:
       i\ (?:really\ |honestly\ )?(?:don[’']?t|do\ not)[ ]

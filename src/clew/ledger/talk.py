@@ -21,11 +21,12 @@ open, whatever the model reported, and so does a question of the model that thes
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from clew.ledger.announcements import Announcements, announced_steps
 from clew.ledger.answers import answers, goes_on, unanswered
+from clew.ledger.awaiting import asks_about, needs_answer, reports_work
 from clew.ledger.checklist import only_lists_open_tasks
 from clew.ledger.compound import CompoundRequests
 from clew.ledger.deferred import DeferredRequests
@@ -58,6 +59,8 @@ _MOST_LATER = 16
 """Requests after the quoted beginning of a message; with more it is a plan or a specification, and its
 excerpt says how much it leaves out. Chosen by hand: of 425 long messages of real users, 87 have up to 6 of
 them, 2 have 9 or 11, none has more."""
+_CHANGING = tuple(CHANGING)
+"""The same as a tuple, which is searched without a call."""
 _MOST_ENDED_WORDS = 256
 """Index entries of closed items that are tolerated before the index is rebuilt; chosen by hand."""
 
@@ -184,13 +187,12 @@ class Talk:
         continues, reply = goes_on(utterance), self.reply
         if reply.report is not None:
             self._close_reported(continues)
-            if reply.unfinished and not continues and not asks_nothing_new(utterance.text):
-                self._put_off()
         elif reply.stated is not None and not continues:
             self._answered_on_the_way(reply.stated)
-        elif reply.settles_nothing and not continues and not asks_nothing_new(utterance.text):
+        is_left = bool(reply.unfinished) if reply.report else reply.settles_nothing and not reply.stated
+        is_answered = self._answer(utterance, continues)
+        if is_left and not (is_answered or continues or asks_nothing_new(utterance.text)):
             self._put_off()
-        self._answer(utterance, continues)
         self.reply = LastReply()
 
     def _close_reported(self, continues: bool) -> None:
@@ -220,13 +222,16 @@ class Talk:
             questions = [loop for loop in questions if not stems(loop.text).isdisjoint(about)]
         self._end([loop.id for loop in questions if is_before(loop, by)], Closed.ANSWERED, by)
 
-    def _answer(self, utterance: Utterance, continues: bool) -> None:
-        """Close the questions of the model that the user's words answer; put off the others."""
+    def _answer(self, utterance: Utterance, continues: bool) -> bool:
+        """Close the questions of the model that the user's words answer; put off the others.
+
+        Return whether they answer one of its last text: then the work that needed the answer goes on.
+        """
         asked = self.reply.asked
         by_tools = [self.open.pop(id_) for id_ in self._asked_by_tools if id_ in self.open]
         self._asked_by_tools = []
         if not (asked or by_tools or self.put_off.holds_questions):
-            return  # as nearly always
+            return False  # as nearly always
         by = utterance.cite(0, len(utterance.text))
         answered = [(loop, answers(loop.text, utterance, ())) for loop in by_tools]
         left = unanswered([loop.text for loop in asked], utterance, self.reply.asked_about)
@@ -239,6 +244,7 @@ class Talk:
         for id_ in () if continues else self.put_off.questions_in(utterance.text):
             question = self.put_off.take(id_)
             self.ended += [question.ended(Closed.ANSWERED, by)] if question is not None else []
+        return len(left) < len(asked)
 
     def _request(self, utterance: Utterance, questions: Iterable[tuple[int, int]] = ()) -> None:
         if NO_TASK.fullmatch(utterance.text[:LONGEST_REQUEST]) or states_only(utterance.text):
@@ -297,8 +303,10 @@ class Talk:
         self._take_up_command()
         cite, reply = utterance.cite(0, len(utterance.text)), self.reply
         self._end(self.announced.carried_out(self.open), Closed.DONE, cite)
+        spans = last_questions(utterance)
         if is_report(utterance.text):
-            self._reported(utterance.text, cite)
+            awaiting = self._awaiting(utterance.text, spans, cite) if spans else []
+            self._reported(utterance.text, cite, awaiting)
         elif only_lists_open_tasks(utterance.text):
             reply.continue_working()
         elif reply.report is not None and reply.report.message != cite.message:
@@ -307,30 +315,45 @@ class Talk:
         self._take_up_declined()
         if reply.settles_nothing and is_refusal(utterance.text):
             self._decline()
-        spans = last_questions(utterance)
         reply.asked = [self._new(LoopKind.ASKED, utterance, span) for span in spans]
         if spans:
             reply.asked_about = sorted(stems(utterance.text[-LAST_WORDS:]))
         self._announce(utterance)
 
-    def _reported(self, text: str, cite: Cite) -> None:
-        """Record a report: what it says was done, and which parts of requests it leaves out."""
+    def _reported(self, text: str, cite: Cite, awaiting: list[str]) -> None:
+        """Record a report: what it says was done, and which parts of requests it leaves out.
+
+        ``awaiting`` are the ids of requests that wait for the user's answer: then no work was done.
+        """
         self.reply.report = self.reply.stated = cite
         asked = any(loop.kind is LoopKind.QUESTION for loop in self.open.values())
         self.reply.stated_stems = sorted(stems(text)) if asked else []
         said = divided(text)
         self.put_off.hear(said.done)
         self.reply.left = []
-        if self.compound.is_open:
+        if self.compound.is_open and not awaiting:
             by_hand = (loop.source for loop in self.ended if loop.closed is Closed.BY_HAND)
             for part in self.compound.left_by(text, self._messages_waiting(), by_hand):
                 self.reply.left.append(self._numbered(*part))
-        self.reply.unfinished = [] if self.reply.left else self._unfinished_by(said, cite)
+        self.reply.unfinished = awaiting if awaiting or self.reply.left else self._unfinished_by(said, cite)
         if said.left and self._asks_to_do(cite):
             self.reply.left += [
                 self._numbered(LoopKind.LEFT, text[start:end], _within(cite, start, end))
                 for start, end in said.left
             ]
+
+    def _awaiting(self, text: str, spans: Sequence[tuple[int, int]], cite: Cite) -> list[str]:
+        """Return the ids of the requests for which a reply only asks the user something, and did no work."""
+        if self.reply.changed or reports_work(text[: spans[0][0]]):
+            return []
+        questions = [text[start:end] for start, end in spans]
+        is_needed = any(map(needs_answer, questions))
+        return [
+            loop.id
+            for loop in self.open.values()
+            if loop.kind is LoopKind.REQUEST and is_before(loop, cite) and not may_be_answered(loop.text)
+            if is_needed or any(asks_about(question, loop.text) for question in questions)
+        ]
 
     def _asks_to_do(self, report: Cite) -> bool:
         """Return True if a request that the report is about asks for more than an answer."""
@@ -402,7 +425,9 @@ class Talk:
             self._answered_on_the_way(stated, about)
         self.announced.work(calls, self.open)
         for asked in calls:
-            if asked.action.kind is ActionKind.ASK:
+            if asked.action.kind in _CHANGING:
+                self.reply.changed = True
+            elif asked.action.kind is ActionKind.ASK:
                 for text in questions_in_call(asked.action.arguments):
                     self._open(LoopKind.ASKED, text, asked.cite)
 
