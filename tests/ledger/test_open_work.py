@@ -62,6 +62,23 @@ def left_open(*messages, without=(NEXT.text,)):
             "The package is published, but I couldn't purge the mirror because the token expired.",
             "purge the mirror",
         ),
+        *(
+            ("Agreed, refund 46.90 EUR and notify her by e-mail at c@example.es.", report, "notify her")
+            for report in (
+                "Refund REF-20931 is done. I have not sent the e-mail yet.",
+                "Refund REF-20931 is done. The mail could not be sent: SMTP timeout",
+                "The refund is done, but sending the e-mail did not work.",
+                "Refunded. No e-mail has been sent so far.",
+                "Refunded. She was not notified.",
+            )
+        ),
+        (
+            "Deploy the service and update the wiki.",
+            "The service is deployed. The wiki was not updated because I lack permission.",
+            "update the wiki",
+        ),
+        ("Send her the e-mail.", "I have not sent the e-mail yet.", "Send her the e-mail"),
+        ("Send her the e-mail.", "The mail could not be sent: SMTP timeout", "Send her the e-mail"),
         ("Purge the mirror.", "Purging failed, no permission, so I left it.", "Purge the mirror"),
         ("Restart the staging worker.", "That was denied: my role is read-only.", "staging worker"),
         ("Delete the tmp bucket.", "I wasn't able to delete the bucket.", "tmp bucket"),
@@ -84,6 +101,11 @@ def test_what_a_report_does_not_speak_of_or_calls_failed_stays_open(asked, repor
             "Find out why the upload fails and renew the token.",
             "The upload failed as the token was old; renewed.",
         ),
+        (
+            "Fix the login and update the docs.",
+            "The token was not renewed, so people were logged out; fixed. The docs are updated.",
+        ),
+        ("Fix the upload.", "The file could not be opened as its path was wrong; it is fixed now."),
         ("Add a flag.", "The flag is added. Uploads failed before, too."),
         ("Fix the crash when a user logs out.", "Logging out works again."),
         ("Run the tests.", "Two tests failed: test_a and test_b."),

@@ -51,13 +51,15 @@ class Report(NamedTuple):
         done: list[str] = []
         not_done: list[str] = []
         failed: list[str] = []
+        negates = any(map(text.__contains__, _NEGATIONS))
+        unfinished = _says_unfinished if negates else _UNFINISHED.search
         for sentence, states in result_sentences(text):
-            is_whole = not _UNFINISHED.search(sentence) and not says_failed(sentence)
+            is_whole = not unfinished(sentence) and not says_failed(sentence)
             for clause in [sentence] if is_whole else _CLAUSE_END.split(sentence):
                 if states and says_failed(clause):
                     failed.append(clause)
                 else:
-                    (done if states and not _UNFINISHED.search(clause) else not_done).append(clause)
+                    (done if states and not unfinished(clause) else not_done).append(clause)
         return cls(text, stems(" ".join(done)), stems(" ".join(not_done)), stems(" ".join(failed)))
 
     def about(self, part: RequestPart) -> Report:
@@ -92,11 +94,15 @@ def left_out(parts: Sequence[RequestPart], report: Report, since: WorkSince) -> 
     if not since.worked and len(report.text) > _LONGEST_ANSWER:
         return  # without a call, a long text is the result itself, in words of its own
     own = _own_words(parts)
+    undone = _named_undone(parts, own, report) if report.not_done or report.failed else []
     kinds = _kinds_reported(parts, own, report)
     is_vague = not kinds and len(report.text) <= _LONGEST_VAGUE
     if is_vague:
         kinds = _kinds_named(parts, own, frozenset(word for word, did in since.touched.items() if did))
     for part, words in zip(parts, own, strict=True):
+        if part in undone:
+            yield part
+            continue
         if part.is_beside or part.kind not in kinds or not words - verbs_of_work():
             continue
         about = report.about(part)
@@ -104,6 +110,26 @@ def left_out(parts: Sequence[RequestPart], report: Report, since: WorkSince) -> 
             part, words, about, since, is_vague=is_vague
         ):
             yield part
+
+
+def _named_undone(
+    parts: Sequence[RequestPart], own: Sequence[frozenset[str]], report: Report
+) -> list[RequestPart]:
+    """Return the parts of which a report says that they are not done; none if that is all of them."""
+    named = [
+        part
+        for part, words in zip(parts, own, strict=True)
+        if part.kind is LoopKind.REQUEST and not part.is_beside and words.isdisjoint(report.done)
+        if not words.isdisjoint(report.about(part).not_done)
+    ]
+    return named if len(named) < len(parts) else []
+
+
+def _says_unfinished(clause: str) -> bool:
+    """Return True if a clause says of its subject that it is not done, and not only how it was before."""
+    if _UNFINISHED.search(clause):
+        return True
+    return _WAS_NOT_DONE.search(clause) is not None and _BEFORE.search(clause) is None
 
 
 def _is_left_out(
@@ -221,6 +247,21 @@ _UNFINISHED = AnyCasePattern(
     re.VERBOSE,
 )
 """A sentence that says of its subject that it is not done."""
+_WAS_NOT_DONE = AnyCasePattern(
+    r"""\b(?:was|were|is|are|be|been)(?:n[’']t|\ not)\ (?:yet\ |\w+ly\ )?
+      (?:\w{3,}ed|sent|done|made|built|written)\b
+    | \bno\ [\w-]+\ (?:was|were|(?:has|have)\ been)\ (?:\w{3,}ed|sent|done|made|built|written)\b
+    | \bbounced\b""",
+    re.VERBOSE,
+)
+"""The same in the passive, which may also tell a cause: "she was not notified", "no mail was sent"."""
+_NEGATIONS = (" not ", "n't ", "n’t ", "No ", " no ", "bounced")
+"""Substrings of which each such sentence has one, as a prefilter."""
+_BEFORE = AnyCasePattern(
+    r"\b(?:now|fixed|solved|before|previously|earlier|until|when|whenever|because(?!\ (?:i|we)\b)|so(?!\ far)"
+    r"|which|that|longer|needed|affected|changed)\b"
+)
+"""What makes it the cause of a fault, or harmless: "it was not renewed, so …", "the API was not changed"."""
 _CLAUSE_END = lazy_pattern(
     r";\s|,?\s(?:but|while|whereas|although|though)\s"
     r"|,\s(?:and\s)?(?=(?:\w+\s){1,5}"

@@ -35,7 +35,7 @@ VERB = rf"(?:{MAKING_VERBS}|{LOOKING_VERBS})"
 OPENER = (
     r"(?:(?:also|and|then|finally|lastly|next|now|first(?:ly)?|second(?:ly)?|third(?:ly)?|please|pls"
     r"|after\ that|afterwards|additionally|separately|besides|meanwhile|in\ the\ meantime|ok(?:ay)?|great"
-    r"|thanks|so|just|\d{1,2}[.)])\b[\s,:]*)*"
+    r"|agreed|yes|sure|thanks|so|just|\d{1,2}[.)])\b[\s,:]*)*"
 )
 """What may come before a request: "okay, also", "and then", "2.", "finally,"."""
 POLITE = (

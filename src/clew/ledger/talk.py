@@ -228,10 +228,10 @@ class Talk:
         Return whether they answer one of its last text: then the work that needed the answer goes on.
         """
         asked = self.reply.asked
+        if not (asked or self._asked_by_tools or self.put_off.holds_questions):
+            return False  # as nearly always
         by_tools = [self.open.pop(id_) for id_ in self._asked_by_tools if id_ in self.open]
         self._asked_by_tools = []
-        if not (asked or by_tools or self.put_off.holds_questions):
-            return False  # as nearly always
         by = utterance.cite(0, len(utterance.text))
         answered = [(loop, answers(loop.text, utterance, ())) for loop in by_tools]
         left = unanswered([loop.text for loop in asked], utterance, self.reply.asked_about)
@@ -300,7 +300,8 @@ class Talk:
 
     def _model_spoke(self, utterance: Utterance) -> None:
         """Record what a text of the model means for open work: report, refusal, question, announcement."""
-        self._take_up_command()
+        if self.command is not None:
+            self._take_up_command(self.command)
         cite, reply = utterance.cite(0, len(utterance.text)), self.reply
         self._end(self.announced.carried_out(self.open), Closed.DONE, cite)
         spans = last_questions(utterance)
@@ -415,7 +416,8 @@ class Talk:
 
     def _called(self, calls: list[Asked]) -> None:
         """Stop counting the last text as a report, because the model continued; add questions of calls."""
-        self._take_up_command()
+        if self.command is not None:
+            self._take_up_command(self.command)
         self.reply.continue_working()
         self.put_off.forget_report()
         self._take_up_declined()
@@ -431,12 +433,11 @@ class Talk:
                 for text in questions_in_call(asked.action.arguments):
                     self._open(LoopKind.ASKED, text, asked.cite)
 
-    def _take_up_command(self) -> None:
+    def _take_up_command(self, command: Loop) -> None:
         """Open the command that the model reacts to."""
-        if self.command is not None:
-            self.open[self.command.id] = self.command
-            self._index(self.command)
-            self.command = None
+        self.open[command.id] = command
+        self._index(command)
+        self.command = None
 
     def tested(self, by: Cite, *, passed: bool) -> None:
         """Close what a test run or check shows to be done: announcements, and failures that were reported."""

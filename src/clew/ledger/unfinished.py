@@ -120,7 +120,7 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _is_left(clause: str) -> bool:
     """Return True if a clause of a long reply says that something is not done, now and by this work."""
-    if clause.rstrip().endswith("?"):
+    if clause.rstrip()[-1:] == "?":
         return False
     if _LIST_OF_LEFT.search(clause):
         return True
@@ -131,7 +131,7 @@ def _is_left(clause: str) -> bool:
 
 
 def _is_undone(clause: str) -> bool:
-    if clause.endswith("?"):
+    if clause[-1:] == "?":
         return False
     lowered = clause.lower()
     undone = _NOT_DONE.search(clause) if any(map(lowered.__contains__, _SIGNS)) else None
@@ -182,6 +182,7 @@ _NOT_DONE = AnyCasePattern(
         |working\ on\ (?:it|this|that)|in\ progress)
     | (?:this|it|work\ on\ (?:it|this|that))(?:\ is|[’']s)\ (?:still\ )?in\ progress
     | i\ have(?:n[’']t|\ not)\ (?:yet\ )?[a-z]{{2,}}ed\ (?:it|this|that|them|any)
+    | (?:i|we)\ have(?:n[’']t|\ not)\ [^.,;:\n]{{2,80}}\ yet(?=\W*\Z)
     | nothing\ (?:has\ been|is|was)\ (?:yet\ )?{_DONE}
     | (?:can|could)(?:n[’']t|not|\ not)\ be\ {_DONE}
     | half-?way\ through | partial(?:ly)?\ {_DONE} | (?:only|just)\ [^.;]{{1,40}}\ so\ far
@@ -224,6 +225,9 @@ _FAILED = AnyCasePattern(
       |\b(?:i|we)\ left\ (?:it|that|this|them)\b(?!\ (?:in|at|on|with|to|for|as\ the)\b))
     | \b(?:failed|fails)\b(?=\W*\Z|\s*[,.;:()—–]|\ -
       |\s(?:because|since|with|due|on|at|for|after|again|when|and|so|twice|too)\b)
+    | \bcould(?:n[’']t|\ not)\ (?:yet\ )?be
+      \ (?!verif|test|check|confirm|reproduc|determin|inferr|resolved\ by)
+      (?:\w{3,}ed|sent|made|built|written|done|run|set)\b
     | \b(?:was|were|got|is|are)\ (?:rejected|refused|denied|forbidden|not\ (?:possible|permitted|allowed))\b
     | \bpermission\ denied\b
     | \b(?:no|lack(?:s|ed|ing)?(?:\ the)?|missing)\ (?:\w+\ )?(?:permissions?|access|credentials?)\b""",
