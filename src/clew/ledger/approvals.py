@@ -50,7 +50,7 @@ class Approval:
     in_force: bool = False
     """The call was refused and has not been made since; making it later implies permission."""
     result: str = ""
-    """First line of the result of a refused call, verbatim."""
+    """First line of the result of a refused call, verbatim; empty if the tool may pass on outside text."""
     plan: str = ""
     """The plan that was approved, verbatim; of a long one, its headings and steps."""
 
@@ -134,6 +134,8 @@ class Approvals:
     def _add_refusal_or_plan(self, exchange: Exchange, reading: Reading) -> None:
         """Record calls that the person refused, and plans that the person approved or refused."""
         refused = exchange.outcome.ended is Ended.REFUSED
+        if refused and exchange.action.reads_web:
+            return  # a page may say so; calls that only read need no permission later
         if self._refused and exchange.outcome.ended is Ended.OK:
             self._was_done(_what(exchange))
         if not refused and not (
@@ -151,7 +153,8 @@ class Approvals:
             "",
         )
         answer = ApprovalState.REFUSED if refused else ApprovalState.GRANTED
-        result = exchange.result.text.strip().split("\n", 1)[0][:_LONGEST_SUBJECT] if refused else ""
+        is_quoted = refused and not exchange.action.may_bring_outside_text
+        result = exchange.result.text.strip().split("\n", 1)[0][:_LONGEST_SUBJECT] if is_quoted else ""
         fields = (_what(exchange), exchange.asked, answer, exchange.answered, words)
         plan = "" if refused else _plan(exchange)
         self._new(Approval("", *fields, in_force=refused, result=result, plan=plan))

@@ -52,6 +52,9 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
+_WEB_SEARCHES = frozenset(_words("websearch web_search google_web_search"))
+"""Tools that search the web; the others of their kind search files."""
+
 _NAMES: Mapping[ActionKind, tuple[str, ...]] = MappingProxyType(
     {
         ActionKind.READ: _words("""
@@ -127,6 +130,16 @@ class ToolAction(NamedTuple):
     arguments: JsonObject
     folder: str = ""
     """The working directory of a command, if the call names one."""
+
+    @property
+    def reads_web(self) -> bool:
+        """Whether its result is text of the web, which may imitate anything, also a person's words."""
+        return self.kind is ActionKind.FETCH or self.tool.lower() in _WEB_SEARCHES
+
+    @property
+    def may_bring_outside_text(self) -> bool:
+        """The same for all tools that may pass on text from outside: of the web, servers and other models."""
+        return self.reads_web or self.kind is ActionKind.OTHER or self.tool.startswith("mcp__")
 
     @property
     def title(self) -> str:

@@ -176,9 +176,12 @@ def _pieces(text: str, start: int, end: int, *, known: bool) -> Iterator[tuple[i
 
 
 def _answers(exchange: Exchange) -> Iterator[tuple[str, int]]:
-    """Yield what the user said in answer to a question of the agent, or when refusing a call."""
+    """Yield what the user said in answer to a question of the agent, or when refusing a call.
+
+    A tool that passes on text from outside could print the same words, so its results do not count.
+    """
     asked, refused = exchange.action.kind is ActionKind.ASK, exchange.outcome.ended is Ended.REFUSED
-    if not asked and not refused:
+    if not asked and (not refused or exchange.action.may_bring_outside_text):
         return
     text = "\n".join(part.text for part in exchange.result.parts if isinstance(part, Text))
     for answer in (_ANSWERED if asked else _REASON).finditer(text):
