@@ -194,3 +194,52 @@ def test_a_polite_wish_beside_a_rule_is_the_goal_and_open(wish, rule):
 )
 def test_a_wish_for_all_time_is_a_rule(text):
     assert ledger_of(user(text)).goal is None
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "Ignore this warning.",
+        "Ignore it.",
+        "Ignore it, the test is flaky.",
+        "Drop that column from the table.",
+        "Drop this test, and fix the others.",
+        "Actually, do the tests still pass?",
+        "No, do not use tabs.",
+        "No, I need it by Friday.",
+        "Wait, do you know the reason?",
+    ],
+)
+def test_a_remark_or_question_is_no_new_goal(remark):
+    said = (user("Fix the login page so that tokens are renewed."), assistant("Working on it."))
+    assert [goal.kind for goal in ledger_of(*said, user(remark)).goals] == [GoalKind.FIRST]
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "Forget that. Build a CSV export of all invoices instead.",
+        "Scrap the previous plan and write a small script.",
+        "Drop it for now, let's fix the importer.",
+        "No, ignore that task: add a CSV export.",
+        "Actually, I want a CSV export.",
+    ],
+)
+def test_words_that_drop_the_task_for_another_change_the_goal(turn):
+    said = (user("Fix the login page so that tokens are renewed."), assistant("Working on it."))
+    assert ledger_of(*said, user(turn)).goal.kind is GoalKind.CHANGED
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "The login is **not fixed** yet; two tests still fail.",
+        "It hasn't been completed.",
+        "Not all tests pass.",
+        "Nothing is done so far.",
+    ],
+)
+def test_after_a_report_that_it_is_not_done_a_request_is_no_next_goal(report):
+    more = user("Please add retries when the database connection drops overnight.")
+    said = (user("Fix the login page so that tokens are renewed."), assistant(report), more)
+    assert [goal.kind for goal in ledger_of(*said).goals] == [GoalKind.FIRST]

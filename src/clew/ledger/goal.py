@@ -221,6 +221,15 @@ _FIRST_SENTENCE = lazy_pattern(r"[^.!?\n,;:]{2,60}[.!]+\s+(?=\S)|[^.!?\n]{2,60}\
 _OPENERS = (
     r"^\W*(?:(?:ok(?:ay)?|great|perfect|cool|good|nice|alright|thanks|thank\ you|yes|so|and|done)\b[\s,.!]*)*"
 )
+_ASKS = (
+    r"(?:(?:now|also|then|please|next|instead|and)\b[\s,]*)*"
+    r"(?:(?:can|could|would)\ (?:you|we)\b|i(?:[’']d\ like|\ want|\ need|\ would\ like)\b"
+    r"|we\ (?:need|should|want|must)\b|let[’']?s\b"
+    r"|(?:implement|add|fix|write|create|build|make|update|refactor|move|rename|remove|delete|design|document"
+    r"|investigate|analy[sz]e|review|port|migrate|convert|optimi[sz]e|improve|replace|extract|set\ up|help"
+    r"|find|debug|redesign|change)\b)"
+)
+"""What asks for work: "can you…", "I want…", "now add…"."""
 _CHANGE = lazy_pattern(
     _OPENERS
     + r"""(?:
@@ -231,28 +240,26 @@ _CHANGE = lazy_pattern(
       (?:task|topic|issue|problem|feature|goal|thing|question|request)\b
     | let[’']?s\ (?:now\ )?
       (?:move\ on|switch\ (?:to|gears)|turn\ to|start\ (?:on|with|over)|go\ on\ to|work\ on|shift)\b
-    | (?:forget|scrap|drop|abandon|ignore)[ ]
-      (?:that|this|all\ (?:that|of)|it|about|the\ (?:previous|last|earlier))\b
     | (?:actually|wait|no|hold\ on|change\ of\ plans?)\b[,.!\s-]+
-      (?:let[’']?s|instead|forget|i\ (?:want|need)|we\ (?:should|need)|do)\b
+      (?:let[’']?s|instead|(?:i\ (?:want|need)|we\ (?:should|need))
+        (?!\ (?:it|this|that|them|these|those)\b))\b
     | instead\b(?!\ of)
     | moving\ on\b
     | (?:switch|change)\ (?:of\ )?(?:topic|plan|direction)
-    )""",
+    | (?:(?:actually|wait|no|hold\ on|change\ of\ plans?)\b[,.!\s-]+)*
+      (?:forget|scrap|drop|abandon|ignore)\ (?:about\ )?
+      (?:that|this|it|all\ (?:of\ )?(?:that|this|it)
+        |(?:that|this|the\ (?:previous|last|earlier|old|whole))
+          \ (?:task|request|plan|goal|idea|question|thing|one)
+        |(?<=about\ )(?:the|that|this|my)\ [^.,;:!?\n]{1,60})
+      (?:\ (?:for\ now|then|please))*(?:\s*[.,;:!–—-]+\s*|\s+(?=and\b))"""
+    + _ASKS
+    + ")",
     re.VERBOSE | re.IGNORECASE,
 )
-"""The user turns to something else: "now let's…", "new task", "forget that", "instead…"."""
-_REQUEST = lazy_pattern(
-    _OPENERS
-    + r"""(?:(?:now|also|then|please|next)\b[\s,]*)*
-    (?: (?:can|could|would)\ (?:you|we)\b | i(?:[’']d\ like|\ want|\ need|\ would\ like)\b
-      | we\ (?:need|should|want|must)\b | let[’']?s\b
-      | (?:implement|add|fix|write|create|build|make|update|refactor|move|rename|remove|delete|design|document
-          |investigate|analy[sz]e|review|port|migrate|convert|optimi[sz]e|improve|replace|extract|set\ up|help
-          |find|debug|redesign|change)\b )""",
-    re.VERBOSE | re.IGNORECASE,
-)
-"""A request for work: "can you…", "I want…", "add…", "fix…"."""
+"""The user turns to something else: "now let's…", "new task", "forget that, build…", "instead…"."""
+_REQUEST = lazy_pattern(_OPENERS + _ASKS, re.IGNORECASE)
+"""A request for work, perhaps after words about the last result: "great, now add…"."""
 _OPENING_WORDS = "ok okay great perfect cool good nice alright thanks thank yes so and done"
 """First words of ``_OPENERS``, for the prefilters below."""
 _CHANGE_WORDS = frozenset(
@@ -271,11 +278,13 @@ _REQUEST_WORDS = frozenset(
 )
 """First words of ``_REQUEST``, as a prefilter."""
 _DONE = lazy_pattern(
+    r"(?<!not )(?<!n't )(?<!n’t )(?<!not \*\*)(?<!not yet )(?<!n't yet )(?<!not been )(?<!n't been )"
+    r"(?<!not be )(?<!not fully )(?<!never )(?<!nothing is )(?<!will be )(?<!to be )"
     r"\b(?:done|completed?|finished|implemented|fixed|all (?:tests|checks) pass\w*|committed|pushed|merged"
     r"|created|updated|summary|successfully|ready)\b"
 )
-"""A report that the work is done: "all tests pass", "pushed". Matched against lower-case text, because
-case-insensitive matching is several times slower."""
+"""A report that the work is done: "all tests pass", "pushed", but not "not fixed yet". Matched against
+lower-case text, because case-insensitive matching is several times slower."""
 _DONE_WORDS = Phrases(
     (
         "done complete completed finished implemented fixed all committed pushed merged created updated"

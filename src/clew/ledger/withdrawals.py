@@ -74,7 +74,9 @@ _WITHDRAWS = lazy_pattern(
     (?:
       (?:scrap|forget(?:\ about)?|never\ ?mind|nvm|abandon|shelve|vergiss|oublie|olvida|lascia\ perdere)\b
         (?:\ (?:that|this|it|das|ça|eso)\b|\ (?P<strong>(?!to\b|when\b|what\b|if\b)\w[^,;.!?]*))?
-    | (?:drop|cancel|skip|stop|hold(?:\ off\ on)?|pause|park)\ (?:that|this|it)\b
+    | (?:drop|cancel|skip|stop|hold(?:\ off\ on)?|pause|park)\ (?:it|(?:that|this)
+        (?=\W*\Z|[^\w\s]|\ (?:and|or|for|then|please|now|instead|entirely|completely|too|as|until|after|before
+          |i|we|let)\b))\b
         (?!\ (?:into|in|on|to|for|from|at|table|file|button|process|server|job)\b)
     | (?:drop|cancel|skip|stop|hold(?:\ off\ on)?|pause|park)
         \ (?P<weak>(?:the|that|this|all)\ [^,;.!?]*?\b(?:work|task|idea|feature|plan|request|thing|stuff)\b)
