@@ -336,3 +336,63 @@ def test_answers_in_a_form_are_decisions_with_their_questions(result):
 )
 def test_a_form_without_an_answer_decides_nothing(result):
     assert not ledger_of(user("Store it."), *did("AskUserQuestion", FORM, result)).decisions
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Wir haben entschieden, Velox zu streichen und PostNord zu nutzen.",
+        "Wir haben uns nach langer Diskussion für PostNord entschieden.",
+        "Hemos decidido dejar Velox y usar PostNord.",
+        "Nous avons décidé d'abandonner Velox et d'utiliser PostNord.",
+        "Abbiamo deciso di usare PostNord.",
+        "We hebben besloten PostNord te gebruiken.",
+        "Мы решили использовать PostNord.",
+        "我们决定放弃Velox，改用PostNord。",
+        "PostNordを使うことにしました。",
+        "PostNord를 사용하기로 했습니다.",
+    ],
+)
+def test_a_decision_announced_in_another_language_is_kept(words):
+    assert [made.quote for made in ledger_of(user(words)).decisions] == [words]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Wir haben noch nicht entschieden, welchen Anbieter wir nehmen.",
+        "Haben wir entschieden, PostNord zu nutzen?",
+        "Aún no hemos decidido nada.",
+        "Nous n'avons pas encore décidé.",
+        "我们还没有决定用哪个。",
+    ],
+)
+def test_what_is_not_decided_in_another_language_is_no_decision(words):
+    assert ledger_of(user(words)).decisions == ()
+
+
+@pytest.mark.parametrize(
+    ("offer", "answer", "chosen"),
+    [
+        (
+            "We can (a) refund, or (b) send a replacement. Which one do you prefer?",
+            "Option b, please.",
+            "send a replacement",
+        ),
+        ("Should I a) refund or b) send a replacement?", "a", "refund"),
+        ("Two ways: 1) refund the order; 2) replace it. Which one?", "the second one", "replace it"),
+        (
+            "Either (a) wait, (b) call, or (c) offer a voucher (10 EUR). Which?",
+            "c",
+            "offer a voucher (10 EUR)",
+        ),
+    ],
+)
+def test_an_option_within_a_sentence_is_quoted_with_the_answer(offer, answer, chosen):
+    (made,) = ledger_of(user("Help her."), assistant(offer), user(answer)).decisions
+    assert made.chosen == chosen
+
+
+def test_a_label_alone_offers_nothing():
+    said = (user("Help her."), assistant("See point 3) above. Shall I go on with B?"), user("B"))
+    assert ledger_of(*said).decisions == ()

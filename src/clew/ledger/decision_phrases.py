@@ -35,6 +35,8 @@ def decisions_in(utterance: Utterance) -> list[tuple[int, int]]:
     else:
         phrases, signs, pattern = _PHRASES_OF_ASSISTANT, _SIGNS_OF_ASSISTANT, _BY_ASSISTANT
     found = list(sentences_with(pattern, signs, text)) if phrases.may_match(text) else []
+    if utterance.speaker is USER and any(map(text.__contains__, _SIGNS_IN_OTHER_LANGUAGES)):
+        found += sentences_with(_IN_OTHER_LANGUAGES, _SIGNS_IN_OTHER_LANGUAGES, text)
     for start, end in spoken_choices(text) if utterance.speaker is USER else ():
         if not any(begin < end and start < stop for begin, stop in found):
             found.append((start, end))
@@ -131,6 +133,30 @@ _BY_USER = AnyCasePattern(
     re.VERBOSE | re.MULTILINE,
 )
 """A decision of the user: "Let's use Postgres", "option 2", "go with the first one"."""
+_IN_OTHER_LANGUAGES = AnyCasePattern(
+    r"""(?<!\w)(?:
+      (?:wir\ haben|ich\ habe|haben\ wir|habe\ ich|es\ wurde)\b
+        (?:(?!\b(?:nicht|nichts|noch|ob|nie|sie|er)\b)[^.!?\n]){0,160}?\b(?:entschieden|beschlossen)\b
+    | wir\ entscheiden\ uns\ (?:für|gegen)\b
+    | (?<!no\ )(?:hemos|he|se\ ha)\ (?:decidido|acordado)\b | (?<!no\ )decidimos\b
+    | (?:nous\ avons|on\ a|j[’']ai|il\ a\ été)\ (?:finalement\ |donc\ )?(?:décidé|convenu)\b
+    | (?:nous\ avons|on\ a|j[’']ai)\ (?:choisi|opté\ pour)\b
+    | (?<!non\ )(?:abbiamo|ho|è\ stato)\ deciso\b | (?<!não\ )(?:decidi|ficou\ decidido)\ \w
+    | (?:we\ hebben|ik\ heb|is)\ (?:(?!\bniet\b)\w+\ ){0,3}besloten\b
+    | (?<!nie\ )(?:zdecydowaliśmy|postanowiliśmy|ustaliliśmy)\b
+    | vi\ har\ (?:beslutat|bestämt|besluttet|bestemt)\b
+    | (?<!не\ )(?:мы\ )?решили\b(?!\ ли) | решено\b | (?<!не\ )вирішили\b
+    | karar\ verdik\b
+    | (?:kararımız|entscheidung|beschluss|decisión|décision|decisione|decisão|решение)\s?:\s*\S
+    )
+    | (?<![没沒未])(?:我们|我們|我|团队|團隊)(?:已经|已經|已|最终|最終)?(?:决定|決定)(?!不了|吗|嗎)
+    | (?:决定|決定)[:：]
+    | (?:決めました|決めた|決定しました|決定した|ことにしました|ことにした)
+    | (?:기로\ ?(?:했|결정했|정했)|결정했)
+    | قررنا""",
+    re.VERBOSE,
+)
+"""An announcement of the user's decision in other languages: "wir haben entschieden", "我们决定"."""
 _BY_ASSISTANT = AnyCasePattern(
     rf"""
     \b(?:
@@ -151,7 +177,7 @@ _BY_ASSISTANT = AnyCasePattern(
 )
 """A decision of the model: "I'll keep the old API because it is public", "The best fix is to …"."""
 _NOT_YET = lazy_pattern(
-    r"\?\s*$|^(?:if|when|should|would|could|do|does|can|what|how|why)\b"
+    r"[?？]\s*$|^(?:if|when|should|would|could|do|does|can|what|how|why)\b"
     r"|\bor\s+(?:should|do|would)\s+(?:i|we)\b|\bif you(?:[’']d)? (?:prefer|want|like)",
     re.IGNORECASE,
 )
@@ -164,6 +190,12 @@ _SIGNS_OF_USER = _alternatives(
     "|orrection|orrektur|orrecci|ectification|orrezione|orreção| meant |, not |, and not |ed to |ed from "
 )
 """Substrings of which every decision of the user contains at least one, as a prefilter."""
+_SIGNS_IN_OTHER_LANGUAGES = _alternatives(
+    "ntschied|ntscheid|eschloss|eschluss|ecidid|ecidim|ecidi |acordado|écid|ecisi|convenu|choisi|opté|deciso"
+    "|besloten|decyd|stanowili|ustalili|eslutat|estämt|eslutt|estemt|решили|решен|вирішили|karar|决定|決定"
+    "|決め|ことにし|기로|결정|قررنا"
+)
+"""Substrings of which every such announcement contains at least one, as a prefilter."""
 _SIGNS_OF_ASSISTANT = _alternatives(
     "decided|chose|opted|settled|picked|went with|ecision|oing with|nstead of|ather than|ecause"
     "|since|so that|so we|so it|so the|to avoid|over the| is to |bably to |pproach:"

@@ -52,7 +52,10 @@ def offers_in(utterance: Utterance) -> list[Offer]:
     asks = last_questions(utterance)
     if not asks or len(text) - asks[0][0] > _LAST_WORDS:
         return []
-    options = [_offer(utterance, match) for match in _OPTION.finditer(text, max(0, asks[0][0] - _LAST_WORDS))]
+    start = max(0, asks[0][0] - _LAST_WORDS)
+    options = [_offer(utterance, match) for match in _OPTION.finditer(text, start)]
+    if len(options) < 2 and ")" in text:
+        options = _in_one_line([_offer(utterance, match) for match in _INLINE.finditer(text, start)])
     if len(options) > 1:
         return options
     question = next((span for span in asks if _OR.search(text, *span)), None)
@@ -65,6 +68,14 @@ def _labelled(utterance: Utterance, text: str) -> list[Offer]:
         return []
     found = _LABELLED.finditer(text, max(0, len(text) - _LAST_OPTIONS))
     return list({offer.label: offer for offer in (_offer(utterance, match) for match in found)}.values())
+
+
+def _in_one_line(found: Sequence[Offer]) -> list[Offer]:
+    """Return the last row of options whose labels count up: "(a) refund, or (b) send a replacement"."""
+    first = max((place for place, offer in enumerate(found) if offer.label in ("a", "1")), default=len(found))
+    row = list(found[first:])
+    labels = "".join(offer.label for offer in row)
+    return row if labels and ("abcd".startswith(labels) or "123456789".startswith(labels)) else []
 
 
 def _offer(utterance: Utterance, match: re.Match[str]) -> Offer:
@@ -154,6 +165,12 @@ _OPTION = lazy_pattern(
     re.MULTILINE,
 )
 """An option of a list: "b) break it"."""
+_INLINE = lazy_pattern(
+    r"(?<![^\s(:,;])(?:\((?P<whole>[A-Da-d]|[1-9])\)|(?P<half>[A-Da-d]|[1-9])\))[ \t]+(?P<text>[^\n]{1,200}?)"
+    r"(?=[,;]?[ \t]+(?:(?:or|and|oder|und|ou|et|o|y|e)[ \t]+)?(?:\([A-Da-d1-9]|[A-Da-d1-9])\)[ \t]"
+    r"|[.?!;](?:\s|\Z)|\n|\Z)",
+)
+"""An option within a sentence: "(b) send a replacement"."""
 _LABELLED = lazy_pattern(
     r"""^[ \t]*(?:
       (?:\#{1,4}[ \t]+|[-*•][ \t]+|\|[ \t]*)?\**(?:option|approach|choice|alternative|variant)[ \t]+
