@@ -71,7 +71,7 @@ def citations(ledger):
         yield loop.source, loop.text if loop.source.end is not None else None
         yield from _anything(loop.closed_by)
     for artifact in ledger.artifacts.held.values():
-        yield from _anything(artifact.first, artifact.last, artifact.last_change)
+        yield from _anything(artifact.first, artifact.last, artifact.last_change, artifact.named_by)
     for failure in ledger.failures:
         yield from zip(failure.sources, failure.lines, strict=True)
         yield from _anything(*failure.attempts, failure.fixed_by)

@@ -245,3 +245,13 @@ def test_files_are_in_the_order_in_which_they_were_last_touched():
     assert left_changed(*again) == ["/r/b.py", "/r/c.py", "/r/a.py"]
     commands = ledger_of(ran("make a"), ran("make b"), ran("make a")).artifacts.commands
     assert [command.name for command in commands] == ["make b", "make a"]
+
+
+def test_a_file_that_only_the_result_names_is_shown_by_both():
+    edited = did("Edit", {}, "The file src/watcher.go has been updated.")
+    (changed,) = ledger_of(edited).artifacts.changed
+    assert changed.name == "src/watcher.go"
+    assert [cite.message for cite in changed.sources] == ["m0", "m1"]
+    again = did("Edit", {"file_path": "src/watcher.go", "old_string": "a", "new_string": "b"}, "ok")
+    (changed,) = ledger_of(edited, again).artifacts.changed
+    assert [cite.message for cite in changed.sources] == ["m2"]

@@ -110,7 +110,7 @@ def deleted_again(ledger: Ledger) -> Iterator[Claim]:
     """Yield the files that the session created and deleted. A digest lists only those that it names."""
     gone = [one for one in ledger.artifacts.changed if one.created and one.action is Action.DELETED]
     for artifact in gone[-MOST_DELETED:]:
-        cites = tuple(dict.fromkeys((artifact.first, artifact.last_change or artifact.last)))
+        cites = tuple(dict.fromkeys((artifact.first, *artifact.sources)))
         text = f"{DELETED}{artifact.name}"
         yield Claim("", ClaimKind.ARTIFACT, text, cites, Trust.UNTRUSTED, topic=Topic.DELETED_AGAIN)
 
@@ -166,7 +166,7 @@ def _file_claims(action: str, artifacts: Sequence[Artifact], others: int = 0) ->
         folder = _folder_of(tuple(artifact.name for artifact in few))
         names = ", ".join(artifact.name[len(folder) :] for artifact in few)
         where = f" in {folder}" if folder else ""
-        cites = tuple(dict.fromkeys(artifact.last_change or artifact.last for artifact in few))
+        cites = tuple(dict.fromkeys(cite for artifact in few for cite in artifact.sources))
         topic = Topic.FILES_READ if action == Action.READ else Topic.FILES_CHANGED
         more = f" and {others} more" if others and start + FILES_PER_CLAIM >= len(artifacts) else ""
         text = f"{action}{where}: {names}{more}"

@@ -55,9 +55,17 @@ class Artifact:
     created: bool = False
     """It was created in this session."""
     moved_to: str = ""
+    named_by: Cite | None = None
+    """Of a file: the result that names it, if the call does not."""
     ended: Ended | None = None
     """Of a command: how it ended last."""
     exit_code: int | None = None
+
+    @property
+    def sources(self) -> tuple[Cite, ...]:
+        """Return the places that show it: its last change or else its last use, and what names it."""
+        shown = self.last_change or self.last
+        return (shown, self.named_by) if self.named_by else (shown,)
 
     @property
     def changed(self) -> bool:
@@ -124,6 +132,8 @@ class Artifacts:
             if exchange.outcome.ended is Ended.OK:
                 for touch in touches(exchange.action, exchange.result.text):
                     changed |= dict.fromkeys(self._apply_touch(touch, exchange.asked), exchange.asked)
+                    if not exchange.action.subject:
+                        self._name(touch, exchange.answered)
             elif removed_before_failing(exchange):
                 for touch in touches(exchange.action, exchange.result.text):
                     if touch.action is Action.DELETED:
@@ -131,6 +141,12 @@ class Artifacts:
         if len(self.held) - self._changed > MOST_UNCHANGED:
             self._forget()
         return changed
+
+    def _name(self, touch: Touch, by: Cite) -> None:
+        """Record that a result names a file that its call does not name."""
+        key = ArtifactKey(ArtifactKind.FILE, self._file_name(touch.name))
+        if key in self.held:
+            self.held[key] = replace(self.held[key], named_by=by)
 
     def _ran(self, exchange: Exchange) -> None:
         """Record that a command was run, unless the person refused it."""
@@ -243,6 +259,7 @@ class Artifacts:
             before.changes + changes if before else int(changes),
             cite if changes else before.last_change if before else None,
             action is Action.CREATED or (before is not None and before.created),
+            named_by=before.named_by if before and not changes else None,
         )
         return after
 

@@ -295,7 +295,8 @@ def _files(ledger: Ledger, folder: str, most: int) -> Iterator[HandoffLine]:
         times = f", {artifact.changes} times" if artifact.changes > 1 else ""
         name = flat(artifact.name.removeprefix(inside), LONGEST_LINE)
         text = f"{_what_happened(artifact)}{times}: {name}"
-        yield HandoffLine(text, (_last_change(artifact),), quotes_tool=True)
+        sources = tuple(dict.fromkeys(cite.message for cite in artifact.sources))
+        yield HandoffLine(text, sources, quotes_tool=True)
     if earlier := changed[:-most]:
         ends = _last_change(earlier[0]), _last_change(earlier[-1])
         yield HandoffLine(f"and {len(earlier)} earlier ones", ends)
