@@ -256,3 +256,33 @@ def test_of_two_questions_a_few_words_answer_the_one_that_they_fit(reply, left):
     ledger = ledger_of(user("Write release notes."), assistant(TWO), user(reply))
     asked = [loop.text for loop in ledger.loops.open if loop.kind is LoopKind.ASKED]
     assert [text.removeprefix("1. ").removeprefix("2. ") for text in asked] == left
+
+
+@pytest.mark.parametrize(
+    ("asked", "report", "left"),
+    [
+        (
+            "Ändere die Adresse, storniere die Bestellung 4711 und schicke dem Kunden eine Bestätigung.",
+            "Die Adresse ist geändert.",
+            ["storniere die Bestellung 4711", "schicke dem Kunden eine Bestätigung."],
+        ),
+        (
+            "Cambia la dirección, cancela el pedido 4711 y envía un correo al cliente.",
+            "El pedido 4711 está cancelado.",
+            ["Cambia la dirección", "envía un correo al cliente."],
+        ),
+        ("Annule la commande 4711 et envoie un courriel au client.", "Tout est fait.", []),
+        ("Schreibe einen kurzen, klaren Text über die Messe.", "Der Text ist da.", []),
+        ("Storniere die Bestellung, damit der Kunde sein Geld bekommt.", "Sie ist storniert.", []),
+    ],
+)
+def test_of_a_request_in_another_language_the_steps_that_a_report_does_not_name_stay_open(
+    asked, report, left
+):
+    assert left_open(user(asked), assistant(report), NEXT) == left
+
+
+def test_calls_may_have_done_the_steps_of_a_request_in_another_language():
+    asked = user("Ändere die Adresse und schicke dem Kunden eine Bestätigung.")
+    mailed = did("send_mail", {"to": "a@example.org", "text": "Confirmed"}, "ok")
+    assert left_open(asked, mailed, assistant("Die Adresse ist geändert."), NEXT) == []

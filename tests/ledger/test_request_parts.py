@@ -309,7 +309,7 @@ def test_going_on_keeps_the_whole_request_and_a_call_takes_the_report_back():
         "Find out why 8841 is wrong and fix it.",
         "Okay, fix the parser.",
         "Never push to main. Fix the parser.",
-        "Behebe den Parser, dann aktualisiere die README.",
+        "Behebe den Parser, den Lexer und die Ausgabe, damit der Bericht stimmt.",
         "Let's do two things:",
         "Compare the old and the new parser.",
         "Explain the difference between the parser and the lexer.",

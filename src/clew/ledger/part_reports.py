@@ -103,6 +103,8 @@ def left_out(parts: Sequence[RequestPart], report: Report, since: WorkSince) -> 
         if part in undone:
             yield part
             continue
+        if since.worked and not part.is_english:
+            continue  # calls name things in English
         if part.is_beside or part.kind not in kinds or not words - verbs_of_work():
             continue
         about = report.about(part)

@@ -179,9 +179,11 @@ _ALL_DONE = lazy_pattern(
         |findings?|comments?)(?:\ (?:from|for|of|identified|across)\ [^.!?\n]{1,30}?)?)?
       (?:,?\ (?:is|are|was|were|has|have|been|now|should|be|you|i|we|that|which|asked|for|requested|wanted
         |listed|above|below|already|successfully|fully))*\ )
-    \b(?:done|finished|completed?|in\ place|implemented|fixed|resolved)\b""",
+    \b(?:done|finished|completed?|in\ place|implemented|fixed|resolved)\b
+    | \b(?:alles|alle\ \w+|todo|tout|tutto|tudo)\b[^.!?\n]{0,40}
+    \b(?:erledigt|fertig|gemacht|hecho|listo|fait|terminé|fatto|feito|klaar|gedaan)\b""",
     re.VERBOSE | re.IGNORECASE,
 )
 """That everything is done, or all of the work; "all tests are in place" speaks of the tests alone."""
-_ALL_MARK = CHUNKS.mark_words(("all", "everything"))
+_ALL_MARK = CHUNKS.mark_words(("all", "everything", "alles", "alle", "todo", "tout", "tutto", "tudo"))
 """Set for texts with a word of ``_ALL_DONE``; others are not searched."""

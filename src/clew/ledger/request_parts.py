@@ -2,9 +2,9 @@
 
 "Implement login, then logout." asks for two things; so do "1) login 2) logout", two bullets, "login; logout"
 and "book a flight and a hotel". A text is split in three steps: into sentences and list items, these into
-steps ("fix it, then push"), and these into objects ("update the docs, changelog and version"). Requests in
-other languages than English have one part. ``CompoundRequests`` keeps the parts; ``part_reports`` decides
-which of them a report leaves out.
+steps ("fix it, then push"), and these into objects ("update the docs, changelog and version").
+Requests in other languages than English are split by their form only (``foreign_parts``).
+``CompoundRequests`` keeps the parts; ``part_reports`` decides which of them a report leaves out.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
+from clew.ledger.foreign_parts import may_have_steps, steps
 from clew.ledger.listed_work import NumberedLine, WorkLists, numbered_lines
 from clew.ledger.loop import LoopKind
 from clew.ledger.non_requests import states_only
@@ -61,6 +62,7 @@ class RequestPart(NamedTuple):
     is_beside: bool = False
     """Whether it is a problem or a condition stated beside a request: a report on it says nothing about the
     request, and it is never left out itself."""
+    is_english: bool = True
 
     @property
     def kind(self) -> LoopKind:
@@ -93,10 +95,18 @@ def request_parts(text: str, source: Cite, after: int = -1) -> list[RequestPart]
     With ``after``, only those that end after this position of the text, and objects in a row as one.
     """
     read = text[:_LONGEST_SPLIT]
-    if len(read) <= after or guess(read, words_again(read)) != ENGLISH:
+    if len(read) <= after:
         return []
+    if guess(read, words_again(read)) != ENGLISH:
+        return _steps_in_other_words(read, source) if after < 0 else []
     found = (span for span in _spans(read, after) if span.end > after)
     return [_part(read, source, span) for span in islice(found, MOST_PARTS)]
+
+
+def _steps_in_other_words(text: str, source: Cite) -> list[RequestPart]:
+    """Return the steps that a text in another language asks for; none if it is one."""
+    parts = (_part(text, source, _PartSpan(start, end)) for start, end in steps(text))
+    return [part._replace(is_english=False) for part in islice(parts, MOST_PARTS)]
 
 
 def _may_be_several(text: str) -> bool:
@@ -106,6 +116,8 @@ def _may_be_several(text: str) -> bool:
     if any(map(text.__contains__, _JOINT_SIGNS)) and _JOINT_SIGN.search(text):
         return True
     if (not text.isascii() or MARKS[text] & _JOINT_MARK) and _JOINT.search(text):
+        return True
+    if may_have_steps(text) and any(steps(text)):
         return True
     return _IN_A_ROW.search(text) is not None and len(list(_objects(text, _PartSpan(0, len(text))))) > 1
 
