@@ -105,6 +105,7 @@ def test_what_a_report_does_not_speak_of_or_calls_failed_stays_open(asked, repor
             "Fix the login and update the docs.",
             "The token was not renewed, so people were logged out; fixed. The docs are updated.",
         ),
+        ("Refund the order and notify her by e-mail.", "Done. Shall I send an e-mail to her manager, too?"),
         ("Fix the upload.", "The file could not be opened as its path was wrong; it is fixed now."),
         ("Add a flag.", "The flag is added. Uploads failed before, too."),
         ("Fix the crash when a user logs out.", "Logging out works again."),

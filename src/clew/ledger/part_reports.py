@@ -44,6 +44,8 @@ class Report(NamedTuple):
     done: frozenset[str]
     not_done: frozenset[str]
     failed: frozenset[str] = frozenset()
+    undone: frozenset[str] = frozenset()
+    """Of the words that are not done, those of plain statements: no question, and no step to come."""
 
     @classmethod
     def of(cls, text: str) -> Report:
@@ -51,6 +53,7 @@ class Report(NamedTuple):
         done: list[str] = []
         not_done: list[str] = []
         failed: list[str] = []
+        undone: list[str] = []
         negates = any(map(text.__contains__, _NEGATIONS))
         unfinished = _says_unfinished if negates else _UNFINISHED.search
         for sentence, states in result_sentences(text):
@@ -58,15 +61,21 @@ class Report(NamedTuple):
             for clause in [sentence] if is_whole else _CLAUSE_END.split(sentence):
                 if states and says_failed(clause):
                     failed.append(clause)
+                elif states and not is_whole and unfinished(clause):
+                    undone.append(clause)
                 else:
-                    (done if states and not unfinished(clause) else not_done).append(clause)
-        return cls(text, stems(" ".join(done)), stems(" ".join(not_done)), stems(" ".join(failed)))
+                    (done if states else not_done).append(clause)
+        of_undone = stems(" ".join(undone))
+        not_done_at_all = stems(" ".join(not_done)) | of_undone
+        return cls(text, stems(" ".join(done)), not_done_at_all, stems(" ".join(failed)), of_undone)
 
     def about(self, part: RequestPart) -> Report:
         """Return it for one part: a failure is what a request to look at something finds."""
         answers = part.may_only_look or part.kind is LoopKind.QUESTION
         done, not_done = (self.failed, frozenset[str]()) if answers else (frozenset[str](), self.failed)
-        return self._replace(done=self.done | done, not_done=self.not_done | not_done)
+        return self._replace(
+            done=self.done | done, not_done=self.not_done | not_done, undone=self.undone | not_done
+        )
 
 
 class WorkSince(NamedTuple):
@@ -94,7 +103,7 @@ def left_out(parts: Sequence[RequestPart], report: Report, since: WorkSince) -> 
     if not since.worked and len(report.text) > _LONGEST_ANSWER:
         return  # without a call, a long text is the result itself, in words of its own
     own = _own_words(parts)
-    undone = _named_undone(parts, own, report) if report.not_done or report.failed else []
+    undone = _named_undone(parts, own, report) if report.undone or report.failed else []
     kinds = _kinds_reported(parts, own, report)
     is_vague = not kinds and len(report.text) <= _LONGEST_VAGUE
     if is_vague:
@@ -122,7 +131,7 @@ def _named_undone(
         part
         for part, words in zip(parts, own, strict=True)
         if part.kind is LoopKind.REQUEST and not part.is_beside and words.isdisjoint(report.done)
-        if not words.isdisjoint(report.about(part).not_done)
+        if not words.isdisjoint(report.about(part).undone)
     ]
     return named if len(named) < len(parts) else []
 
