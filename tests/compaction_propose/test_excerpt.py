@@ -481,3 +481,16 @@ def test_line_numbers_leave_an_outline_if_the_file_is_changed_later():
     assert "m3: 1 step_0, 4 step_1, " in _shown_of_first(read, other, tokens=24)
     assert "m3: step_0, step_1, " in _shown_of_first(read, edit, tokens=24)
     assert "lines, kept as m3: step_" in _shown_of_first(read, edit, tokens=300)
+
+
+def test_both_sides_of_a_merge_conflict_are_shown():
+    def filler(name: str) -> list[str]:
+        return [
+            line for n in range(40) for line in (f"def {name}_{n}(day):", f"    return table[{n}][day]", "")
+        ]
+
+    conflict = ["<<<<<<< HEAD", "def total(day, phase):", "=======", "def total(day, steps):", ">>>>>>> main"]
+    lines = [*filler("rate"), *conflict, "    return 0", "", *filler("cart")]
+    code = "\n".join(f"{n:>5}→{line}" for n, line in enumerate(lines, start=1))
+    shown = _shown_of_first(("Read", {"file_path": "/shop/rates.py"}, code), tokens=200)
+    assert all(line in shown for line in conflict)

@@ -232,8 +232,10 @@ def test_calls_that_do_not_say_what_they_ask_for_are_not_the_same_call():
     assert pruned(history(("Bash", run, LONG), ("Bash", run, f"{LONG}!"))) == {"m3": note}
 
 
-def test_reads_that_look_alike_but_show_other_lines_are_not_outdated():
-    parts = ["\n".join(f"{n:4}→line {n} of the file" for n in range(start, start + 40)) for start in (0, 100)]
+@pytest.mark.parametrize("second", [100, 20], ids=["other lines", "half of them"])
+def test_reads_that_look_alike_but_show_other_lines_are_not_outdated(second: int):
+    starts = (1, second)
+    parts = ["\n".join(f"{n:4}→line {n} of the file" for n in range(start, start + 40)) for start in starts]
     view = history(*(("Read", {"file_path": "a.py", "limit": "?"}, part) for part in parts))
     assert pruned(view) == {}
 

@@ -51,6 +51,10 @@ class BlockChoice:
         self._pieces = 1 + max(0, room) // PER_PIECE
         self._most_for_part = int(room * PART_SHARE)
 
+    def show_whole(self, lines: range) -> None:
+        """Show lines together if they fit, whatever blocks they are in."""
+        self._add(lines)
+
     def show(self, wanted: Iterable[int]) -> None:
         """Show the blocks of wanted lines, then those next to them; in a document, only of their sections."""
         before = set(self.shown)

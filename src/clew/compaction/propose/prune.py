@@ -57,6 +57,8 @@ FEW_OWN = 0.15
 """Share of a recent output that its stub may have, with the lines that only it has; chosen by hand."""
 LEAST_SHARED = 0.3
 """Share of a read's lines that a later read of the same part of a file has at least; chosen by hand."""
+LEAST_COVERED = 0.9
+"""Share of a read's line numbers that a later read has at least if it shows the same part; chosen by hand."""
 LEAST_OF_EARLIER = 0.5
 """Share of an earlier output that the same call returns again if no file changed in between; otherwise it was
 truncated, or returned another context. Chosen by hand."""
@@ -190,6 +192,8 @@ def _shows_other_lines(step: Step, later: Step) -> bool:
     """Whether two reads that look alike show different parts of a file: some logs leave out the range."""
     if not step.files[0] and not NUMBERED_LINE.match(step.text):
         return False
+    if _numbers(step.text)[0]:
+        return _has_other_numbers(step, later)
     lines, others = (set(map(str.strip, one.text.split("\n"))) - {""} for one in (step, later))
     return len(lines & others) < LEAST_SHARED * len(lines)
 
@@ -199,7 +203,7 @@ def _has_other_numbers(step: Step, later: Step) -> bool:
     first, last = _numbers(step.text)
     least, most = _numbers(later.text)
     shared = min(last, most) - max(first, least) + 1
-    return bool(first and least) and shared < LEAST_SHARED * (last - first + 1)
+    return bool(first and least) and shared < LEAST_COVERED * (last - first + 1)
 
 
 def _numbers(text: str) -> tuple[int, int]:

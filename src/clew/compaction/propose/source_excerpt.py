@@ -7,6 +7,7 @@ name. Which blocks of a text are whole is in ``blocks.py``, and which are shown 
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain, takewhile
@@ -16,8 +17,10 @@ from clew.compaction.propose.blocks import Blocks, is_document
 from clew.compaction.propose.file_outline import Definition, definitions
 from clew.compaction.propose.line_kinds import LISTING, SEARCHED, lines_about
 from clew.compaction.propose.lines import Span
-from clew.message.text import once
+from clew.message.text import LINE_NUMBER, once
 
+_CONFLICT = re.compile(rf"(?:\s*{LINE_NUMBER})?([<>])\1{{6}} ")
+"""A line with which one side of a merge conflict begins, or the other ends."""
 NESTED = 0.3
 """Share of the lines of a listing that are inside others if it is code; chosen by hand."""
 EXAMPLES_SHARE = 0.7
@@ -45,6 +48,8 @@ class Source:
             blocks, {bisect_left(starts, line[0]) for line in edges if line[0] <= starts[-1]}
         )
         choice = BlockChoice(blocks, room - min(names, for_names), longest, shown)
+        for conflict in self._conflicts:
+            choice.show_whole(conflict)
         examples = takewhile(lambda _: choice.left > room * (1 - EXAMPLES_SHARE), self._examples)
         choice.show(bisect_left(starts, start) for start, _ in chain(examples, self._best))
         return [blocks.lines[line] for line in sorted(choice.shown)]
@@ -53,6 +58,18 @@ class Source:
     def _best(self) -> list[Span]:
         """The lines about the current work, best first."""
         return lines_about(self.text[:SEARCHED], self._about, self._structure)[0]
+
+    @property
+    def _conflicts(self) -> Iterator[range]:
+        """Yield the line numbers of each merge conflict: a part of one does not tell what to choose."""
+        begun: int | None = None
+        for number, (start, end) in enumerate(self.blocks.lines if "<<<<<<<" in self.text else ()):
+            mark = _CONFLICT.match(self.text, start, end)
+            if mark and mark[1] == "<":
+                begun = number
+            elif mark and begun is not None:
+                yield range(begun, number + 1)
+                begun = None
 
     @property
     def _examples(self) -> Iterator[Span]:
