@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 
 import pytest
 
@@ -17,6 +16,7 @@ from clew.compaction.propose.findings import current_findings
 from clew.compaction.quote_claims import shorten_claim
 from clew.compaction.task import CompactionTask, Keep
 from clew.message import Cite, Message, Origin, Role, Trust, text_message
+from clew.message.text import once
 from tests.compaction_propose.sessions import COUNTER, MADE, Living, items, read, spoken, step
 
 
@@ -380,7 +380,7 @@ def test_a_task_that_keeps_other_messages_knows_what_a_new_one_would_find():
     living = Living([asked, spoken("We use sqlite because it needs no server.")])
     living.go_on(MADE)
     task = living.situation(2_000)
-    derived = [name for name, value in vars(CompactionTask).items() if isinstance(value, cached_property)]
+    derived = [name for name, value in vars(CompactionTask).items() if isinstance(value, once)]
     for name in derived:
         getattr(task, name)
     sizes = [7] * len(task.view)
@@ -388,7 +388,7 @@ def test_a_task_that_keeps_other_messages_knows_what_a_new_one_would_find():
     assert (twin.keep, twin.tokens) == (Keep(3), 7 * len(task.view))
     assert len(derived) > 8
     assert {name: getattr(twin, name) for name in derived} == {name: getattr(new, name) for name in derived}
-    of_user = [name for name, value in vars(Asked).items() if isinstance(value, cached_property)]
+    of_user = [name for name, value in vars(Asked).items() if isinstance(value, once)]
     assert [getattr(twin.asked, name) for name in of_user] == [getattr(new.asked, name) for name in of_user]
     assert twin.mandatory(task.view[:2]) == new.mandatory(task.view[:2])
     assert twin.mandatory(()).claims != twin.mandatory(task.view).claims

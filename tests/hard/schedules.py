@@ -38,6 +38,9 @@ SAID = (
 )
 
 
+LONGEST_STEP_S = 60
+
+
 class Turns:
     """Lets one thread run at a time, chosen by a seed."""
 
@@ -51,12 +54,14 @@ class Turns:
     def run(self, tasks: dict[str, Callable[[], None]]) -> None:
         """Run the tasks to their ends, interleaved."""
         self._go = {name: threading.Semaphore(0) for name in tasks}
-        threads = [threading.Thread(target=self._task, args=one, name=one[0]) for one in tasks.items()]
+        threads = [
+            threading.Thread(target=self._task, args=one, name=one[0], daemon=True) for one in tasks.items()
+        ]
         for thread in threads:
             thread.start()
         while self._go:
             self._go[self._chance.choice(sorted(self._go))].release()
-            self._back.acquire()
+            assert self._back.acquire(timeout=LONGEST_STEP_S), "a task waits for what another one holds"
         for thread in threads:
             thread.join()
         if self.failed:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import takewhile
 
 from clew.compaction.plan import Claim, ClaimKind
@@ -19,7 +18,7 @@ from clew.ledger.loop import OF_THE_USER
 from clew.ledger.non_requests import is_command
 from clew.ledger.turns import Turn
 from clew.message import Cite, Item, Message, Role, Text, ToolResult, Trust, words
-from clew.message.text import lazy_pattern
+from clew.message.text import lazy_pattern, once
 from clew.rules.request_heading import request_span
 from clew.rules.speech import command_before, is_prompt_of_command
 
@@ -39,13 +38,13 @@ class Asked:
     find: Callable[[str], Message | None] = field(compare=False)
     """Finds any message of the session in its original form."""
 
-    @cached_property
+    @once
     def request(self) -> Claim | None:
         """The user's last message that asks for something, whole; a command only if the agent works on it."""
         turns = (turn for turn in reversed(self.ledger.turns.all) if turn.asks)
         return next(filter(None, map(self._quote, turns)), None)
 
-    @cached_property
+    @once
     def goal(self) -> Claim | None:
         """The goal, whole."""
         goal = self.ledger.goal
@@ -57,7 +56,7 @@ class Asked:
             whole_claim = Claim("", ClaimKind.GOAL, goal.quote, (goal.source,), goal.trust, verbatim=True)
         return whole_claim._replace(kind=ClaimKind.GOAL, trust=goal.trust)
 
-    @cached_property
+    @once
     def said_to_call(self) -> Claim | None:
         """The user's last words if they refuse a call that has not been made since.
 
@@ -73,7 +72,7 @@ class Asked:
             return None
         return Claim("", ClaimKind.NEXT, text, (cite,), Trust.USER, verbatim=True)
 
-    @cached_property
+    @once
     def agreement(self) -> tuple[Claim, Claim] | None:
         """The user's last message if it only agrees, and the agent's offer that it accepts.
 
@@ -86,18 +85,18 @@ class Asked:
         offer = self._answered_by(claim) if claim else None
         return (claim, offer) if claim and offer else None
 
-    @cached_property
+    @once
     def answered(self) -> Claim | None:
         """The end of the agent's report that a short request answers: "do that" says little without it."""
         return self._answered_by(self.request) if self.request else None
 
-    @cached_property
+    @once
     def in_full(self) -> dict[str, Claim]:
         """The whole texts of request and goal, by message, if a tool wrote instructions around them."""
         said = ((one, self._with_surroundings(one)) for one in (self.request, self.goal) if one)
         return {one.sources[0].message: whole for one, whole in said if whole is not one}
 
-    @cached_property
+    @once
     def prompt(self) -> tuple[str, Cite] | None:
         """The prompt that a harness put after the slash command of the user's last request."""
         if self.request is None:
@@ -110,7 +109,7 @@ class Asked:
         texts = ((n, part.text) for n, part in enumerate(message.parts) if isinstance(part, Text))
         return next(((text, place._replace(part=n)) for n, text in texts if text.strip()), None)
 
-    @cached_property
+    @once
     def has_changed_course(self) -> bool:
         """Whether the agent has long since chosen another way than the one that the user agreed to last."""
         if self.agreement is None or not self.view:
@@ -179,7 +178,7 @@ class Asked:
         message = self.find(cite.message)
         return message is not None and isinstance(message.parts[cite.part], ToolResult)
 
-    @cached_property
+    @once
     def _waiting(self) -> frozenset[str]:
         """The messages with open requests and questions of the user."""
         loops = self.ledger.loops.open

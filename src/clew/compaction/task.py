@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
 
 from clew.budget import Trigger
 from clew.compaction.asked import Asked
@@ -13,6 +12,7 @@ from clew.compaction.ledger_claims import LedgerContent, MandatoryContent, cited
 from clew.compaction.plan import Claim, ClaimKind, Digest, RuleQuote
 from clew.ledger.ledger import Ledger
 from clew.message import Item, Message, Origin, fixed_prefix
+from clew.message.text import once
 from clew.providers import Wire
 from clew.rules.rule import MadeBy
 from clew.tokens import TokenCounter
@@ -84,7 +84,7 @@ class CompactionTask:
     beside_tokens: int = 0
     """Rules set by hand, sent beside the view until a digest states them; the target includes them."""
 
-    @cached_property
+    @once
     def tokens(self) -> int:
         """The tokens of the view."""
         sizes = self.sizes or [self.counter.count(item.message) for item in self.view]
@@ -101,7 +101,7 @@ class CompactionTask:
         vars(task).update(known)
         return task
 
-    @cached_property
+    @once
     def _content(self) -> LedgerContent:
         """What the ledger has for any digest: a plan asks for several spans."""
         return ledger_content(self.ledger)
@@ -123,19 +123,19 @@ class CompactionTask:
             tuple(collapsed),
         )
 
-    @cached_property
+    @once
     def required(self) -> MandatoryContent:
         """The mandatory content for the whole view."""
         return self.mandatory(self.view)
 
-    @cached_property
+    @once
     def instructions(self) -> tuple[Claim, ...]:
         """What system and developer messages behind the prompt say, their latest text, oldest first."""
         earlier = (*self.carried.claims, *(self.shown[1].claims if self.shown else ()))
         rules = [pin.quote for pin in self.ledger.pins.active]
         return later_instructions(self.view, self.source, earlier, rules)
 
-    @cached_property
+    @once
     def asked(self) -> Asked:
         """What the user asked for."""
         return Asked(self.ledger, self.view, self.source)
@@ -155,12 +155,12 @@ class CompactionTask:
         message = self.originals(name) if self.originals else None
         return message or self.by_id.get(name)
 
-    @cached_property
+    @once
     def by_id(self) -> dict[str, Message]:
         """The messages of the view, by id."""
         return {item.id: item.message for item in self.view}
 
-    @cached_property
+    @once
     def unseen(self) -> frozenset[str]:
         """The messages that the ledger cites and that neither the view shows nor its digest covers.
 
@@ -172,7 +172,7 @@ class CompactionTask:
             cited.difference_update(self.shown[1].covers)
         return frozenset(name for name in cited if self.source(name) is not None)
 
-    @cached_property
+    @once
     def needs_digest(self) -> bool:
         """Whether only a digest can state a rule or an open item.
 
@@ -186,7 +186,7 @@ class CompactionTask:
         summary = "\n".join(self.view[index].message.text for index in self.tool_summary)
         return not all(text in summary for text in self.unseen_open)
 
-    @cached_property
+    @once
     def unseen_open(self) -> tuple[str, ...]:
         """The open items whose messages left the view in another tool's compaction.
 
@@ -197,7 +197,7 @@ class CompactionTask:
         gone = [loop for loop in self.ledger.loops.collapsed if loop.source.message not in self.by_id]
         return tuple(loop.text for loop in gone if self.source(loop.source.message) is not None)
 
-    @cached_property
+    @once
     def tool_summary(self) -> range:
         """The indices of the summary that another tool left at the start of the view; perhaps empty."""
         first = last = fixed_prefix(self.view)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cached_property
 
 from clew.compaction.ledger_claims import is_restated
 from clew.compaction.plan import Claim, ClaimKind, Topic
@@ -30,6 +29,7 @@ from clew.compaction.propose.scene import Scene
 from clew.compaction.propose.story import LEVELS, Story, in_order
 from clew.compaction.propose.tail import CHARACTERS_PER_TOKEN
 from clew.message import Cite, Item, Message, words
+from clew.message.text import once
 
 CHANGES_SHARE = 0.2
 """Share of a view's room up to which the names of changed files are mandatory, if all else fits..."""
@@ -231,12 +231,12 @@ class DigestContent:
                 new.append(claim)
         return new
 
-    @cached_property
+    @once
     def _said(self) -> dict[str, list[str]]:
         """What mandatory claims, prose and ledger say, by turn."""
         return by_turn((*self._mandatory, *self._prose, *self._ledger))
 
-    @cached_property
+    @once
     def _goals(self) -> frozenset[str]:
         """The messages that mandatory claims quote as the goal or the request."""
         asked = (ClaimKind.GOAL, ClaimKind.NEXT)

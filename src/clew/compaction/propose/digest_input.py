@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from clew.compaction.asked import Asked
 from clew.compaction.instructions import whole_lines
@@ -19,6 +18,7 @@ from clew.ledger.ledger import Ledger
 from clew.ledger.loop import OF_THE_USER, LoopKind
 from clew.ledger.non_requests import continues
 from clew.message import Cite, Item, Message, Trust, words
+from clew.message.text import once
 
 LONGEST_IN_VIEW = 240
 """Characters of a long request in progress if the view shows the whole; a usual one is stated whole."""
@@ -75,13 +75,13 @@ class DigestInput:
         """The goal, whole."""
         return self.asked.goal
 
-    @cached_property
+    @once
     def gone(self) -> frozenset[str]:
         """The ids of the messages that leave the view, including those the earlier digest covers."""
         covered = self.earlier.covers if self.earlier else ()
         return frozenset((*covered, *[item.id for item in self.span]))
 
-    @cached_property
+    @once
     def must(self) -> list[Claim]:
         """The mandatory claims."""
         changes = [claim for claim in self.brief.claims if claim.topic is Topic.FILES_CHANGED]
@@ -97,7 +97,7 @@ class DigestInput:
             *few_changes,
         ]
 
-    @cached_property
+    @once
     def _instructions(self) -> list[Claim]:
         """What leaves the view of instructions, as far as the room for changed files allows."""
         left = self.terms.for_changes * CHARACTERS_PER_TOKEN
@@ -155,7 +155,7 @@ class DigestInput:
             shorten_claim(self.request._replace(kind=ClaimKind.GOAL), self.terms.longest or LONGEST_QUOTE)
         ]
 
-    @cached_property
+    @once
     def _said_last(self) -> list[Claim]:
         """What the user said since the request: to a call, or agreeing to an offer of the agent."""
         if self.terms.longest is not None:
@@ -163,7 +163,7 @@ class DigestInput:
         to_call = self.asked.said_to_call
         return [shorten_claim(to_call, LONGEST_QUOTE)] if to_call else self._agreed
 
-    @cached_property
+    @once
     def _agreed(self) -> list[Claim]:
         """The user's last message if it only agrees, and the offer it accepts if that leaves the view.
 
@@ -255,13 +255,13 @@ class DigestInput:
         is_open = any(_of_turn(goal, item.source) for item in self.brief.open_items)
         return is_open or self._last_task > goal.sources[0].number
 
-    @cached_property
+    @once
     def _last_task(self) -> int:
         """The number of the last message with a task that is still on its list; 0 if there is none."""
         tasks = (one for one in self.brief.claims if one.kind is ClaimKind.OPEN and one.text.startswith(TASK))
         return max((one.sources[0].number for one in tasks), default=0)
 
-    @cached_property
+    @once
     def _request_in_room(self) -> Claim | None:
         """The request in progress as fully as its room allows; a short one if the view shows the whole.
 
@@ -285,7 +285,7 @@ class DigestInput:
         in_view = LONGEST_QUOTE if len(request.text) <= LONGEST_QUOTE else LONGEST_IN_VIEW
         return shorten_claim(request, self.terms.longest or (self.for_request if is_gone else in_view))
 
-    @cached_property
+    @once
     def _prompt(self) -> list[Claim]:
         """The prompt of the slash command that the agent works on, if it leaves the view; as data."""
         prompt = self.asked.prompt if self.terms.longest is None and self._request_in_room else None
@@ -295,7 +295,7 @@ class DigestInput:
             else []
         )
 
-    @cached_property
+    @once
     def _plan(self) -> list[Claim]:
         """The approved plan: as many lines as fit into the room for changed files, at least its title."""
         if not self.terms.for_changes:
@@ -304,7 +304,7 @@ class DigestInput:
         plans = (claim for claim in self.brief.claims if claim.topic is Topic.PLAN)
         return [claim._replace(text=cut_lines(claim.text, most)) for claim in plans]
 
-    @cached_property
+    @once
     def _decided(self) -> list[Claim]:
         """What people decided, the latest first, as far as it fits into the room for changed files."""
         left = self.terms.for_changes * CHARACTERS_PER_TOKEN
@@ -316,7 +316,7 @@ class DigestInput:
                 left -= len(claim.text)
         return kept[::-1]
 
-    @cached_property
+    @once
     def _early_words(self) -> list[Claim]:
         """The user's early statements, as many as fit into a part of the room for names of changed files."""
         left = int(self.terms.for_changes * EARLY_WORDS_SHARE) * CHARACTERS_PER_TOKEN

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import islice, takewhile
 
 from clew.compaction.plan import Claim, Shrink
@@ -42,6 +41,7 @@ from clew.compaction.propose.worklist import LIST_SHARE, work_left
 from clew.compaction.task import CompactionTask
 from clew.ledger.tool_actions import CHANGING, ActionKind
 from clew.message import Cite, Item, Message, Place, Role, Thinking, words
+from clew.message.text import once
 
 THINKING_SHARE = 0.2
 """Share of the room for recent messages that the thinking of the running turn may take; the steps themselves
@@ -161,26 +161,26 @@ class Scene:
             *(earlier for earlier in self.pruned if earlier.id in kept and earlier.id not in known),
         ]
 
-    @cached_property
+    @once
     def lines_in_focus(self) -> list[Cite]:
         """The lines of the view, in its originals, that are about what a person named."""
         room = int(self.room * FOCUS_SHARE) * CHARACTERS_PER_TOKEN
         return self.focus.lines(self.originals(self.view), room)
 
-    @cached_property
+    @once
     def floor(self) -> int:
         """The first index at which recent messages may begin: after an earlier digest."""
         name = self.task.shown[0] if self.task.shown else None
         found = (i for i, item in enumerate(self.view) if item.id == name)
         return max(self.first, next(found, -1) + 1) if name else self.first
 
-    @cached_property
+    @once
     def loop(self) -> int:
         """The index of the user's last message, where the running turn begins."""
         spoken = (i for i in reversed(range(len(self.view))) if opens_turn(self.view[i].message))
         return next(spoken, 0)
 
-    @cached_property
+    @once
     def _sizes_to_keep(self) -> tuple[list[int], list[int], int]:
         """The sizes whole and faded, and where such messages begin.
 
@@ -209,7 +209,7 @@ class Scene:
         )
         return faded_sizes(self.view, self.sizes, self.tail_room, fading, self.task.counter.count_part)
 
-    @cached_property
+    @once
     def _last_steps(self) -> list[Step]:
         """The calls and results of recent messages, the latest first."""
         start = max(self.floor, len(self.view) - max(RECENT, MOST_FOR_GUIDES))
@@ -219,7 +219,7 @@ class Scene:
         """Yield those with a result at an index or later, the latest first."""
         return takewhile(lambda step: step.result.message >= start, self._last_steps)
 
-    @cached_property
+    @once
     def _plan(self) -> int | None:
         """The index of the message with the latest text of a plan: read, written or presented."""
         start = max(self.floor, len(self.view) - RECENT)
@@ -232,7 +232,7 @@ class Scene:
                 return step.call.message if is_written else step.result.message
         return None
 
-    @cached_property
+    @once
     def guides(self) -> frozenset[Place]:
         """The parts of recent messages that say how to work: skills, and files that the work began with."""
         start = max(self.floor, len(self.view) - MOST_FOR_GUIDES)
@@ -240,24 +240,24 @@ class Scene:
         large = (i + start for i, size in enumerate(self.sizes[start:]) if size > SHORT_RESULT)
         return frozenset(guides_in(self.view, start, set(large), asked))
 
-    @cached_property
+    @once
     def _guides_of_turn(self) -> frozenset[Place]:
         return frozenset(place for place in self.guides if place.message >= self.loop)
 
-    @cached_property
+    @once
     def _failed(self) -> frozenset[int]:
         """The index of the message with the last test run, if it failed."""
         run = self.task.ledger.last_run
         return self._indices({run.source.message} if run and run.failed else ())
 
-    @cached_property
+    @once
     def _reports(self) -> frozenset[Place]:
         """The last reports of other agents among recent messages."""
         start = max(self.floor, len(self.view) - MOST_FOR_GUIDES)
         reports = (step.result for step in self._steps_since(start) if step.asks_agent)
         return frozenset(islice(reports, MOST_REPORTS))
 
-    @cached_property
+    @once
     def _edited(self) -> frozenset[Place]:
         """The newest result of each file's recent edits, of those whose calls do not say what they wrote."""
         start = max(self.floor, len(self.view) - MOST_FOR_GUIDES)
@@ -267,7 +267,7 @@ class Scene:
                 found = dict.fromkeys(step.files[1], step.result) | found
         return frozenset(found.values())
 
-    @cached_property
+    @once
     def _asked(self) -> frozenset[int]:
         """The indices of the messages with the goal and with the request in progress."""
         said = (self.task.goal, self.task.request)
@@ -291,7 +291,7 @@ class Scene:
         """The sizes of the view's messages with recent ones faded."""
         return self._sizes_to_keep[1]
 
-    @cached_property
+    @once
     def stop(self) -> int:
         """The index of the first recent message, whole or faded."""
         stop = self._sizes_to_keep[2]
@@ -312,7 +312,7 @@ class Scene:
         reserved = self.loop, min(lost, int(room * between(RESERVED_SHARE, self.room)))
         return tail_start(self.view, faded, room, self.task.keep, self.floor, reserved)
 
-    @cached_property
+    @once
     def needs(self) -> dict[Place, float]:
         """The parts of recent messages that the next steps need, with weights."""
         work = len(self.view) if self._has_ended else self.work
@@ -321,7 +321,7 @@ class Scene:
         read = of_running_work(running, self._topics, self.unread) if running else {}
         return read | {place: max(weight, read.get(place, 0.0)) for place, weight in found.items()}
 
-    @cached_property
+    @once
     def read_files(self) -> dict[Place, str]:
         """The files that needed results show."""
         return {one.result: one.files[0] for one in self._last_steps if one.result in self.needs}
@@ -333,7 +333,7 @@ class Scene:
             return []
         return wanted_spans(text, self._topics.lines_of(path), self._topics.asked_names)
 
-    @cached_property
+    @once
     def work(self) -> int:
         """The index where the running work begins: words of the user between two calls do not end a turn."""
         start = self.loop
@@ -391,13 +391,13 @@ class Scene:
         ]
         return "\n".join(texts)
 
-    @cached_property
+    @once
     def terms(self) -> dict[str, float]:
         """What the work is about now, with weights."""
         said = (self.task.request, self.task.goal)
         return terms_of(self.view, self.loop, *(claim.text if claim else "" for claim in said))
 
-    @cached_property
+    @once
     def names(self) -> dict[str, float]:
         """The names among these terms."""
         return mentioned(self.terms)
@@ -437,7 +437,7 @@ class Scene:
             self.shared.left.append(work_left(self._known_steps()[1], room))
         return self.shared.left[0]
 
-    @cached_property
+    @once
     def unread(self) -> int:
         """The index after the last reply: the model has not read these messages yet."""
         last = (i for i in reversed(range(len(self.view))) if self.view[i].message.role is Role.ASSISTANT)
@@ -448,7 +448,7 @@ class Scene:
         """Whether the view ends with a reply that makes no call: the user speaks next."""
         return self.unread == len(self.view) and bool(self.view) and not any(self.view[-1].message.calls)
 
-    @cached_property
+    @once
     def verbatim(self) -> int:
         """The index from which messages stay verbatim.
 
@@ -464,7 +464,7 @@ class Scene:
             held += self.sizes[first]
         return first
 
-    @cached_property
+    @once
     def thinking(self) -> int:
         """The index from which thinking stays when messages fade: the running turn, or what stays verbatim.
 
@@ -509,12 +509,12 @@ class Scene:
         first = next((i for i in steps if self.view[i].message.role is Role.ASSISTANT), len(self.view))
         return len(self.view) if first < len(self.view) and _is_item(self.view[first].message) else first
 
-    @cached_property
+    @once
     def tail_room(self) -> int:
         """The tokens for recent messages; larger ones fade."""
         return tail_room(self.room, self.task.keep, focused=bool(self.focus))
 
-    @cached_property
+    @once
     def size_by_id(self) -> dict[str, int]:
         """The tokens of the view's messages, by id."""
         return {item.id: size for item, size in zip(self.view, self.sizes_now, strict=True)}

@@ -11,7 +11,6 @@ digest takes the highest level at which all turns fit, or the latest turns. Two 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 from clew.compaction.plan import Claim, ClaimKind
@@ -22,6 +21,7 @@ from clew.compaction.propose.prune_prompts import latest_likes, may_repeat, with
 from clew.compaction.propose.report_quotes import announces, claim_sized, note_spans, quoted_spans
 from clew.ledger.turns import Turn, Turns
 from clew.message import Cite, Trust, message_number
+from clew.message.text import once
 
 LEVELS = (8_000, 5_500, 4_000, 3_000, 2_200, 1_500, 1_100, 800, 560, 400, 280, 200)
 """Characters quoted of each request and report, highest level first. In steps of a third or so: with larger
@@ -69,7 +69,7 @@ class Story:
         self._latest = latest
         self.findings = current_findings(turns, gone, find, passed, edited)
 
-    @cached_property
+    @once
     def levels(self) -> tuple[int, ...]:
         """The levels of detail that differ, highest first: a level at which nothing is cut is the highest."""
         longest = max((turn_text.length for turn_text in self._turns), default=0)
@@ -100,7 +100,7 @@ class Story:
         later = len(self._turns) - index - 1
         return min(level, next(most for least, most in OLDER_REPORTS if later >= least))
 
-    @cached_property
+    @once
     def _last(self) -> int:
         """The number of the last message that leaves the view."""
         return max(map(message_number, self._gone), default=0)
