@@ -67,3 +67,14 @@ def test_a_plan_leaves_lines_out_only_if_the_result_with_them_stays_whole():
     assert whole_in(plan, view, {("m93", 0)})
     cut = Shrink("m93", replace(view[-1].message, parts=()), "too large")
     assert not whole_in(replace(plan, operations=(*plan.operations, cut)), view, {("m93", 0)})
+
+
+def test_of_equal_results_among_the_last_the_earlier_leads_to_the_later():
+    logs = [("Bash", {"command": f"make {n}"}, LONG.replace("line", f"row {n}")) for n in range(40)]
+    found = "\n".join([*NEW, "(Results are truncated.)"])
+    other = ("Bash", {"command": "ls"}, "a.ts")
+    view = history(*logs, ("Glob", {"pattern": "*"}, found), other, ("Glob", {"pattern": "**"}, found))
+    plan = propose(CompactionTask(view=view, counter=COUNTER, target_tokens=6_000))
+    smaller = {op.id: op.message for op in plan.operations if isinstance(op, Shrink)}
+    assert [one.text for one in smaller["m83"].results] == ["[… 13 lines, as in m87]"]
+    assert "m87" not in smaller

@@ -27,7 +27,7 @@ from clew.compaction.propose.steps import (
     Stub,
 )
 from clew.ledger.tool_actions import ActionKind, action_of
-from clew.message import Item, Part, Place, ToolCall, ToolResult
+from clew.message import Item, Place, ToolCall, ToolResult
 from clew.message.parts import json_strings
 
 FEWEST_LINES, FEWEST_CHARACTERS = 4, 160
@@ -131,20 +131,21 @@ def whole_in(plan: Plan, view: Sequence[Item], parts: Collection[Shown]) -> set[
 
 
 def _expected_whole(scene: Scene, start: int) -> set[Place]:
-    """Return long results, and plans presented to a person, that the view will mostly have room for."""
+    """Return long results, and plans presented to a person, that the view will mostly have room for.
+
+    Of equal results, that is the last one: the others may lead to it.
+    """
     unread = sum(scene.sizes[scene.unread :]) <= scene.room * UNREAD_SHARE
-    return {
-        Place(i, j)
+    last = {
+        "\n".join(_strings(part)): Place(i, j)
         for i in range(start, len(scene.view))
         if (unread if i >= scene.unread else scene.sizes[i] <= scene.room * READ_SHARE)
         for j, part in enumerate(scene.view[i].message.parts)
-        if (isinstance(part, ToolResult) and len(part.text) >= WORTH_A_POINTER) or _proposes(part)
+        if isinstance(part, ToolResult | ToolCall)
+        if len(part.text if isinstance(part, ToolResult) else part.input_text) >= WORTH_A_POINTER
+        if isinstance(part, ToolResult) or action_of(part).kind is ActionKind.PROPOSE
     }
-
-
-def _proposes(part: Part) -> bool:
-    is_long = isinstance(part, ToolCall) and len(part.input_text) >= WORTH_A_POINTER
-    return is_long and isinstance(part, ToolCall) and action_of(part).kind is ActionKind.PROPOSE
+    return {*last.values()}
 
 
 def keeps_whole(plan: Plan, view: Sequence[Item], results: Collection[tuple[str, int]]) -> bool:
