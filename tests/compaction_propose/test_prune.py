@@ -90,8 +90,16 @@ def test_a_pointer_says_if_the_same_output_is_shown_in_part_or_outdated():
     context = ShrinkContext(view, COUNTER)
     repeated = prune_repeated(context, 0, len(view))
     assert shown(with_true_pointers(repeated, view)) == {"m3": "[the same output as further down, in m5]"}
-    smaller = [*repeated, *shorten(context, [4], 40)]
-    assert shown(with_true_pointers(smaller, view))["m3"] == "[same output as m5, shown in part there]"
+    for most_tokens, note in (
+        (250, "[same output as m5, shown in part there]"),
+        (40, "[same output as m5; kept as m3]"),
+    ):
+        smaller = [*repeated, *shorten(context, [4], most_tokens)]
+        assert shown(with_true_pointers(smaller, view))["m3"] == note
+    collector = ShrinkCollector(context)
+    collector.add(Place(4, 0), "[… 26 lines, as in m9]", "shown again by a later message")
+    elsewhere = with_true_pointers([*repeated, *collector.shrinks()], view)
+    assert shown(elsewhere)["m3"] == "[… 26 lines, as in m9]"
     collector = ShrinkCollector(context)
     collector.add(Place(4, 0), "[outdated: a.py was read again in m7; kept as m5]", "read again in m7")
     outdated = with_true_pointers([*repeated, *collector.shrinks()], view)

@@ -55,6 +55,11 @@ LONGEST_PATH = 60
 REPEATED = "repeated in "
 """How the reason of a stub begins that points to the same output, further down."""
 _OUTDATED = "[outdated: "
+_AS_IN = re.compile(r"\[… [\d,]+ lines, as in [\w-]+\]")
+"""A note on lines that a later message shows."""
+LEAST_SHOWN = 0.25
+"""Share of an output from which a pointer says that it is shown elsewhere in part; of less, it names the
+whole. Chosen by hand."""
 REMINDER_END = "</system-reminder>"
 REMINDER = re.compile(rf"\s*<system-reminder>(?:(?!</?system-reminder>).)*+{REMINDER_END}\s*\Z", re.DOTALL)
 """What a harness adds at the end of a result."""
@@ -349,11 +354,19 @@ def with_true_pointers(shrinks: Sequence[Shrink], view: Sequence[Item]) -> list[
 def _pointing(shrink: Shrink, name: str, whole: Message, smaller: Message) -> Message:
     """Return a message whose pointers to the message ``name`` are true of what is shown of that."""
     changed = [part.text for part in smaller.results if part not in whole.parts]
-    if not any(f"kept as {name}{end}" in text for text in changed for end in "]:"):  # repeated lines, counted
+    kept = re.compile(rf"kept as {re.escape(name)}[\]:]")
+    if not any(kept.search(text) or _AS_IN.search(text) for text in changed):  # repeated lines, counted
         return shrink.message
-    note = f"[same output as {name}, shown in part there]"  # not longer than the pointer
-    if changed[0].startswith(_OUTDATED):
+    said = sum([len(part.text) for part in whole.results if part not in smaller.parts])
+    # No note is longer than the pointer.
+    if _AS_IN.fullmatch(changed[0]):
+        note = changed[0]
+    elif changed[0].startswith(_OUTDATED):
         note = changed[0].replace(f"kept as {name}", f"kept as {shrink.id}")
+    elif sum(map(len, changed)) < LEAST_SHOWN * said:
+        note = f"[same output as {name}; kept as {shrink.id}]"
+    else:
+        note = f"[same output as {name}, shown in part there]"
     parts = tuple(
         with_text(part, note) if isinstance(part, ToolResult) and part.text == pointer(name) else part
         for part in shrink.message.parts
