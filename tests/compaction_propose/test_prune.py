@@ -566,7 +566,7 @@ def here(body: list[str]) -> tuple[str, JsonObject, str]:
 
 def test_what_a_later_edit_replaced_is_left_out_wherever_it_was_written():
     later = edit(BODY[2:18], ["    one line"])
-    note = "[… 16 lines, changed in m4]"
+    note = "[… 16 lines, changed; kept as m2]"
     for earlier, key, sign in (
         (write(BODY), "content", ""),
         (edit(["x"], BODY), "new_string", ""),
@@ -636,7 +636,12 @@ def test_a_read_leaves_out_the_lines_that_a_later_edit_replaces():
         edit(BODY[2:18], ["    one line"]),
     )
     lines = recent(view)["m3"].split("\n")
-    assert lines[:4] == [f"1→{BODY[0]}", f"2→{BODY[1]}", "[… 16 lines, changed in m4]", f"19→{BODY[18]}"]
+    assert lines[:4] == [
+        f"1→{BODY[0]}",
+        f"2→{BODY[1]}",
+        "[… 16 lines, changed; kept as m3]",
+        f"19→{BODY[18]}",
+    ]
     assert lines[-1] == "25→    end"
 
 
@@ -655,4 +660,4 @@ def test_lines_that_a_patch_replaces_are_left_out_of_an_earlier_read():
         ("Read", {"file_path": "a.py"}, "\n".join(["# head", *BODY, "# tail"])),
         ("apply_patch", {"input": f"{patch}\n*** End Patch"}, "Success. Updated a.py"),
     )
-    assert recent(view)["m3"] == "# head\n[… 20 lines, changed in m4]\n# tail"
+    assert recent(view)["m3"] == "# head\n[… 20 lines, changed; kept as m3]\n# tail"

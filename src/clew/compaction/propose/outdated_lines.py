@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TypeAlias
 
 from clew.compaction.propose.edits import EditBlock
 from clew.compaction.propose.line_kinds import NUMBERED_LINE
@@ -12,6 +12,8 @@ from clew.message.text import lazy_pattern
 
 LEAST_RUN = 3
 """Lines in a row that a note replaces: fewer would save nothing. Chosen by hand."""
+_CHANGED = "changed"
+_CHANGED_LINES = lazy_pattern(rf"(\[… [\d,]+ lines, {_CHANGED})\]")
 _FILE_OF_PATCH = lazy_pattern(r"\*\*\* (?:Update|Add|Delete) File: (.+)")
 _DOCUMENT = lazy_pattern(
     r"^(?P<head>[^\n]*<<-?[ \t]*(?P<quote>['\"]?)(?P<tag>\w+)(?P=quote)[^\n]*)\n"
@@ -23,11 +25,8 @@ _TARGET = lazy_pattern(r"(?<![>\d&])>(?!>)[ \t]*['\"]?([\w./~-]+)")
 """The file that a command writes anew."""
 
 
-class Replaced(NamedTuple):
-    """Lines of a file that a later edit quotes, without indentation, and why they are outdated."""
-
-    lines: list[str]
-    why: str
+Replaced: TypeAlias = list[str]
+"""Lines of a file that a later edit quotes, without indentation."""
 
 
 def with_notes(lines: Sequence[str], why: Sequence[str]) -> str:
@@ -47,14 +46,19 @@ def _noted(lines: Sequence[str], why: Sequence[str]) -> Iterator[str]:
         start = i
 
 
-def without_replaced(text: str, replaced: Sequence[Replaced]) -> str:
-    """Return a text without the lines that later edits replace."""
+def without_replaced(text: str, replaced: Sequence[Replaced], name: str) -> str:
+    """Return a text of the message ``name`` without the lines that later edits replace."""
     if not replaced:
         return text
     lines = text.split("\n")
     bare = [NUMBERED_LINE.sub("", line).strip() for line in lines]
     why = _reasons(bare, replaced)
-    return with_notes(lines, why) if any(why) else text
+    return _naming(with_notes(lines, why), name) if any(why) else text
+
+
+def _naming(text: str, name: str) -> str:
+    """Name the message with the lines in the first note on changed ones: the edit may show little of them."""
+    return _CHANGED_LINES.sub(rf"\1; kept as {name}]", text, count=1) if name else text
 
 
 def _reasons(bare: Sequence[str], replaced: Sequence[Replaced]) -> list[str]:
@@ -66,8 +70,8 @@ def _reasons(bare: Sequence[str], replaced: Sequence[Replaced]) -> list[str]:
     for i, line in enumerate(bare):
         places.setdefault(line, []).append(i)
     for block in replaced:
-        for start in _runs(bare, places, block.lines):
-            why[start : start + len(block.lines)] = [block.why] * len(block.lines)
+        for start in _runs(bare, places, block):
+            why[start : start + len(block)] = [_CHANGED] * len(block)
     return why
 
 
@@ -113,7 +117,7 @@ def without_removed(lines: Sequence[str], replaced: Sequence[Replaced], name: st
     if name:
         gone = f"removed; kept as {name}"
         why = [gone if line[:1] == "-" else one for line, one in zip(lines, why, strict=True)]
-    return [*_noted(lines, why)] if any(why) else [*lines]
+    return _naming("\n".join(_noted(lines, why)), name).split("\n") if any(why) else [*lines]
 
 
 def documents(line: str) -> list[EditBlock]:

@@ -99,7 +99,7 @@ def _record(files: dict[str, _Later], step: Step, name: str) -> None:
         elif step.action.kind in (ActionKind.EDIT, ActionKind.PATCH):
             replaced = files.setdefault(path, _Later()).replaced
             if len(replaced) < MOST_BLOCKS:
-                replaced += _quoted(step, path, name)
+                replaced += _quoted(step, path)
 
 
 def _written_whole(step: Step, changed: Collection[str]) -> set[str]:
@@ -129,7 +129,7 @@ def _is_same(path: str, target: str) -> bool:
     return path == target or path.endswith(f"/{target.removeprefix('./')}")
 
 
-def _quoted(step: Step, path: str, name: str) -> Iterator[Replaced]:
+def _quoted(step: Step, path: str) -> Iterator[Replaced]:
     """Yield what an edit of a file replaces."""
     if step.action.kind is ActionKind.PATCH:
         blocks = [block for block in patch_blocks(step.action.subject) if path.endswith(block.path)]
@@ -138,7 +138,7 @@ def _quoted(step: Step, path: str, name: str) -> Iterator[Replaced]:
     for block in blocks:
         lines = [line.strip() for line in block.old.strip("\n").split("\n")]
         if len(lines) >= LEAST_RUN:
-            yield Replaced(lines, f"changed in {name}")
+            yield lines
 
 
 # What earlier calls show ------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def _outdated_read(step: Step, later: _Later) -> Iterator[Stub]:
     if later.is_written:
         text = f"[outdated: {short_path(step.files[0])} was {later.whole}; kept as {step.name}]"
         yield Stub(step.result, text, f"the file was {later.whole}")
-    elif (text := without_replaced(step.text, later.replaced)) != step.text:
+    elif (text := without_replaced(step.text, later.replaced, step.name)) != step.text:
         yield Stub(step.result, text, "lines of it were changed later")
 
 
@@ -189,8 +189,8 @@ def _shorter(given: Json, known: Mapping[str, _Later], name: str) -> Json:
     if is_patch(given):
         return _patch(given, known, name)
     if found := documents(given):
-        return _with_shorter_documents(given, found, known)
-    return without_replaced(given, replaced)
+        return _with_shorter_documents(given, found, known, name)
+    return without_replaced(given, replaced, name)
 
 
 def _old_text(old: str, new: str, other: str, name: str) -> str:
@@ -218,11 +218,13 @@ def _patch(patch: str, known: Mapping[str, _Later], name: str) -> str:
     return "\n".join(shown)
 
 
-def _with_shorter_documents(line: str, found: Sequence[EditBlock], known: Mapping[str, _Later]) -> str:
+def _with_shorter_documents(
+    line: str, found: Sequence[EditBlock], known: Mapping[str, _Later], name: str
+) -> str:
     """Return a command line without text in its here-documents that is no longer current."""
     for document in found:
         later = next((one for path, one in known.items() if _is_same(path, document.path)), _Later())
-        shorter = without_replaced(document.new, later.replaced)
+        shorter = without_replaced(document.new, later.replaced, name)
         if later.whole and document.new.count("\n") >= LEAST_RUN:
             shorter = f"[outdated: {later.whole}]"
         line = line.replace(document.new, shorter)
