@@ -92,8 +92,8 @@ _ERROR_LINE = lazy_pattern(
     re.VERBOSE | re.MULTILINE,
 )
 """A line that names a cause ("KeyError: 'id'", "app.py:3: bad name") or shows a sign ("FAILED a.py")."""
-_FRAME = lazy_pattern(r"\s*(?:at |File \")|.*\b(?:node_modules|site-packages)\b")
-"""A line of a stack trace, or of a library: "at run (a.js:3)"."""
+_FRAME = lazy_pattern(r"\s*(?:at |File \"|[✓✔√] )|.*\b(?:node_modules|site-packages)\b")
+"""A line of a stack trace, or of a library: "at run (a.js:3)"; or a test that passed."""
 _WARNING = lazy_pattern(r"(?!.*\b(?:[Ee]rror|ERROR)\b)[^'\"]{0,200}\b\w*(?:Warning|warning)\b")
 """A warning: it names a cause only if nothing else does."""
 _ASSERTED = lazy_pattern(r"E[ \t]{2,}")

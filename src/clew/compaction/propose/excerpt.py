@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, dropwhile, islice, takewhile
 
 from clew.compaction.propose.diff_excerpt import Diff
+from clew.compaction.propose.failure_blocks import failure_blocks
 from clew.compaction.propose.file_outline import Definition, outline_of
 from clew.compaction.propose.guides import order_steps, step_lines
 from clew.compaction.propose.line_kinds import (
@@ -85,6 +86,8 @@ EXIT_CODE_WITHIN = 60
 """Characters at the beginning of a text in which harnesses state the exit code."""
 ERRORS_SHARE = 0.6
 """Share of an excerpt's room for what went wrong in a run that failed; chosen by hand."""
+FAILURES_SHARE = 0.9
+"""The same for failed tests with both values: what they say is why the run is looked at. Chosen by hand."""
 FIRST_ERRORS, LEAST_ERROR = 3, 20
 """Lines about errors of which one is shown if there is room for no more: the first that says more than
 "Error:", of at least so many characters."""
@@ -268,9 +271,12 @@ class ExcerptSource:
         chosen = {*head, *tail, *verdicts}
         room = most_characters - sum(line_size(line, longest) for line in chosen)
         if self.has_failed:
-            errors = self._errors(chosen, room * ERRORS_SHARE, longest)
+            failures = self._failures(chosen, room * FAILURES_SHARE, longest)
+            of_failures = sum(line_size(line, longest) for line in failures)
+            chosen |= failures
+            errors = self._errors(chosen, room * ERRORS_SHARE - of_failures, longest)
             chosen |= errors
-            room -= sum(line_size(line, longest) for line in errors)
+            room -= of_failures + sum(line_size(line, longest) for line in errors)
         room -= self._add_related(chosen, room, longest) if room > 0 else 0
         for line in self._error_lines() if room > 0 and not self._is_code else ():
             if tail and line[0] >= tail[-1][0]:
@@ -345,8 +351,26 @@ class ExcerptSource:
                 room -= size
         return more
 
+    def _failures(self, chosen: set[Span], room: float, longest: int) -> set[Span]:
+        """Return the lines of each failed test that there is room for: a message with its values."""
+        found: set[Span] = set()
+        for block in self._blocks:
+            new = [line for line in block if line not in chosen]
+            cost = sum(line_size(line, longest) for line in new)
+            if cost <= room:  # half of a comparison says nothing
+                found.update(new)
+                room -= cost
+        return found
+
+    @once
+    def _blocks(self) -> list[list[Span]]:
+        """The lines that tell of each failed test."""
+        return list(failure_blocks(self.text))
+
     def _errors(self, chosen: set[Span], room: float, longest: int) -> set[Span]:
         """Return the lines that say what went wrong, the first in any case, each with those after it."""
+        if room <= 0 and not chosen.isdisjoint(self._causes):
+            return set()
         found = set(fill(iter(self._causes), int(room), longest)) - chosen if self._causes else set()
         room -= sum(line_size(line, longest) for line in found)
         for line in chain(self._causes, self._error_lines()):

@@ -45,6 +45,12 @@ _STATUS = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 """The status of a test, a package or a check at the beginning of a line."""
+_PASSED = re.compile(
+    r"^(?:[ \t]*(?:[✓✔√]|(?:ok|pass(?:ed)?)[ \t:]|--- pass:)"
+    r"|[^\n]{1,200}?[ \t](?<!\d[ \t])(?:passed|\.\.\. ok)\b)",
+    re.MULTILINE,
+)
+"""A line about a test that passed, in lower case: if its name mentions errors, they are what it tests."""
 SURROUNDINGS = 200
 """Characters around an output that are left out without a note if they say nothing; chosen by hand."""
 _BLOCK = 16_384
@@ -163,6 +169,8 @@ def find_error_lines(text: str) -> Iterator[Span]:
         # In lower case one letter may become two, which would shift all offsets after it.
         block = "\n" + text[start:end].replace("İ", "i").lower()
         found = {line for word in _ERROR_WORDS if word in block for line in lines_with(block, word)}
+        if found and _PASSED.search(block):
+            found = {line for line in found if not _PASSED.match(block, *line)}
         if len(found) > max(5, block.count("\n") * USUAL_WORD_SHARE):
             found = set()
         yield from ((start + first - 1, start + last - 1) for first, last in sorted(found))
