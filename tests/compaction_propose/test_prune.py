@@ -219,7 +219,7 @@ def test_results_of_calls_without_arguments_name_the_same_file_once():
     view = history(*(("Edit", {}, text) for text in (told, told, other, told)), RUN)
     assert list(recent(view).values()) == [
         "[updated: /app/pages/rates.py]",
-        "[updated: the same file]",
+        "[updated]",
         "[updated: /app/pages/days.py]",
         "[updated: /app/pages/rates.py]",
     ]

@@ -142,7 +142,8 @@ _PATH = re.compile(r".+[./].+")
 def confirmations(steps: Sequence[Step]) -> Iterator[Stub]:
     """Find results that say no more than that the call worked, such as "The file a.py has been updated.".
 
-    If the call does not name the file, as in some transcripts, its name stays once.
+    If the call does not name the file, as in some transcripts, its name stays in the first of several results
+    in a row that name the same.
     """
     before = ""
     for step in steps:
@@ -157,8 +158,8 @@ def confirmations(steps: Sequence[Step]) -> Iterator[Stub]:
             yield Stub(step.result, short, "only says that it worked")
         elif not step.asked.input and (path := changed_file(step.text)) and _only_confirms(step, path):
             before = path
-            what = "the same file" if path == named else short_path(path)
-            yield Stub(step.result, f"{short[:-1]}: {what}]", "only says that it worked")
+            told = short if path == named else f"{short[:-1]}: {short_path(path)}]"
+            yield Stub(step.result, told, "only says that it worked")
 
 
 def _only_confirms(step: Step, path: str) -> bool:
