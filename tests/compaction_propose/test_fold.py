@@ -172,3 +172,23 @@ def test_of_the_frames_of_a_spinner_the_first_and_the_last_stay():
     plan = Plan(shrinks, 1_000, 900, 10_000, "manual", "")
     assert shrinks
     assert not verify(plan, task).refused
+
+
+def test_an_output_printed_twice_is_shown_once_though_its_error_must_stay():
+    output = [
+        *(f"checked file {n} of the project" for n in range(20)),
+        "error: the script failed with code 1",
+    ]
+    text = "\n".join(["Exit code 1", *output, "", *output])
+    errors = [found.span() for found in re.finditer("error: .*", text)]
+    shown, spans = folded(text, errors)
+    assert shown.split("\n") == ["Exit code 1", *output, "", "[the 22 lines above, 2 times in all]"]
+    assert [shown[slice(*span)] for span in spans] == [output[-1]] * 2
+
+
+def test_what_must_stay_from_the_end_of_a_round_to_the_next_keeps_the_rounds():
+    text = "\n".join([*FRAMES * 30, "end"])
+    at = text.rindex(FRAMES[0]) - 20
+    shown, (span,) = folded(text, [(at, at + 40)])
+    assert shown == text
+    assert span == (at, at + 40)

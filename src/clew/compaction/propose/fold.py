@@ -47,20 +47,24 @@ class Removal(NamedTuple):
     start: int
     end: int
     note: str = ""
+    round: int = 0
+    """Characters of a round if all of this repeats the round before it; otherwise 0."""
 
 
 def folded(text: str, protected: Sequence[Span] = ()) -> tuple[str, list[Span]]:
     """Return a text without colour codes and repeated rounds of lines, and where protected spans are in it.
 
-    What a span in ``protected`` has is not left out. Takes linear time.
+    What a span in ``protected`` has is not left out; of a later round, the first one has it. Linear time.
     """
     has_colours = "\x1b" in text and not _tells_by_colour(text)
     colours = (Removal(*one.span()) for one in COLOUR.finditer(text)) if has_colours else ()
     removals = sorted(
         one
         for one in chain(_rounds(text), _frames(text) if _SPINNER.search(text) else (), colours)
-        if not any(_meet(one, span) for span in protected)
+        if not any(_meet(one, _in_first_round(one, span, text)) for span in protected)
     )
+    for one in removals:
+        protected = [_in_first_round(one, span, text) for span in protected]
     pieces: list[str] = []
     spans = list(protected)
     done = shift = 0
@@ -85,6 +89,15 @@ def _meet(removal: Removal, span: Span) -> bool:
     return removal.start < span[1] and span[0] < removal.end
 
 
+def _in_first_round(removal: Removal, span: Span, text: str) -> Span:
+    """Return where the first round has what a span in a later one has; the span itself if none has it."""
+    if not removal.round or span[0] < removal.start or not _meet(removal, span):
+        return span
+    back = ((span[0] - removal.start) // removal.round + 1) * removal.round
+    first = span[0] - back, span[1] - back
+    return first if text[slice(*first)] == text[slice(*span)] else span
+
+
 def _frames(text: str) -> Iterator[Removal]:
     """Yield the frames of spinners, but for the first and the last of each."""
     for frames in _FRAMES.finditer(text):
@@ -98,6 +111,7 @@ def _rounds(text: str) -> Iterator[Removal]:
     lines = text.split("\n", MOST_LINES)
     if len(text) - sum(map(len, once := set(lines))) - len(once) < WORTH_FOLDING:
         return  # too few lines are there twice
+    lines.append("")  # the last round may lack the blank line between two rounds
     again = _next_equal(lines)
     i = at = 0
     while i < len(lines):
@@ -106,10 +120,10 @@ def _rounds(text: str) -> Iterator[Removal]:
             size = sum(map(len, lines[i : i + length])) + length
             left_out = size * (rounds - 1)
             if left_out >= WORTH_FOLDING:
-                start, end = at + size, at + size + left_out - 1  # the last line feed stays
+                start, end = at + size, min(at + size + left_out - 1, len(text))  # the last line feed stays
                 what = "line" if length == 1 else f"{length} lines"
-                yield Removal(start, end, f"[the {what} above, {rounds:,} times in all]")
-                i, at = i + length * rounds, end + 1
+                yield Removal(start, end, f"[the {what} above, {rounds:,} times in all]", size)
+                i, at = i + length * rounds, at + size + left_out
                 continue
         length = again[i] - i
         if LEAST_SIMILAR <= length <= LONGEST_CYCLE and again[i + length] == i + 2 * length:
@@ -160,7 +174,7 @@ def _similar_rounds(lines: Sequence[str], again: Sequence[int], start: int) -> t
     length = again[start] - start
     rounds, at = 1, start
     says = len(lines[start]) >= SAYS_SOMETHING
-    while says and again[at] == at + length and at + 2 * length <= len(lines):
+    while says and again[at] == at + length and at + 2 * length < len(lines):
         rounds, at = rounds + 1, at + length
     first = lines[start : start + length]
     each = [lines[start + n * length : start + (n + 1) * length] for n in range(1, rounds)]
@@ -178,7 +192,7 @@ def _same_lines(
     lines: Sequence[str], start: int, at: int, same: Sequence[bool], rounds: int
 ) -> Iterator[Removal]:
     """Yield the lines of rounds after the first that are the same; the first begins at an offset."""
-    length, size = len(same), sum(map(len, lines)) + len(lines) - 1
+    length, size = len(same), sum(map(len, lines)) + len(lines) - 2
     note = f"[the {length} lines above, {rounds:,} times in all; of the others what differs:]\n"
     for i in range(start, start + length * rounds):
         end = at + len(lines[i]) + 1
