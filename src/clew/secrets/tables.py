@@ -38,7 +38,7 @@ MOST_ROWS = 1_000
 
 def table_passwords(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of the values in columns of passwords."""
-    if not any(mark in text for mark in _MARKS) or not any(sign in text for sign in _SEPARATORS):
+    if not any(map(text.__contains__, _MARKS)) or not any(map(text.__contains__, _SEPARATORS)):
         return
     column: tuple[str, int, int] | None = None  # separator, how many cells, which one
     rows = at = 0
@@ -60,7 +60,7 @@ def table_passwords(text: str) -> Iterator[tuple[int, int]]:
 
 def _password_column(line: str) -> tuple[str, int, int] | None:
     """Return the separator of a header, its number of cells, and which of them names passwords."""
-    if not any(mark in line for mark in _MARKS):
+    if not any(map(line.__contains__, _MARKS)):
         return None
     sign = next((sign for sign in _SEPARATORS if sign in line), None)
     cells = _cells(line, sign) if sign else []

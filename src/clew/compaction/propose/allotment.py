@@ -10,6 +10,7 @@ message may hold the results of many calls, so what a result gets back is also k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import sub
 from typing import NamedTuple
 
 from clew.compaction.propose.tail import (
@@ -103,8 +104,9 @@ def _restored(sizes: Sequence[int], given: list[int], room: int, order: Sequence
     """Give messages back what they lost, in this order as far as the room reaches; return what is left."""
     left = room
     for share, whole_only in ((SMALL_SHARE, True), (LARGEST_SHARE, False), (1.0, False)):
-        for i in order if share < 1.0 else sorted(order, key=lambda i: sizes[i] - given[i]):
-            wanted = sizes[i] - given[i]
+        lost = list(map(sub, sizes, given))
+        for i in order if share < 1.0 else sorted(order, key=lost.__getitem__):
+            wanted = lost[i]
             if not wanted:
                 continue
             back = int(min(wanted, room * share, left))
@@ -122,7 +124,7 @@ def _floors(sizes: Sequence[int], faded: Sequence[int], room: int, unread: int) 
     level = water_level(faded[:unread], room - sum(new))
     if sum(faded[:unread]) + sum(new) > room and level < RESULT_TOKENS:
         return None
-    return [*(min(size, level) for size in faded[:unread]), *new]
+    return [*[min(size, level) for size in faded[:unread]], *new]
 
 
 def part_levels(
