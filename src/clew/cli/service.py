@@ -117,8 +117,9 @@ def _retention(retire: Callable[[], None], note: Callable[[str], None]) -> Itera
         while True:
             try:
                 retire()
-            except ClewError as error:  # tried again in an hour
-                note(printable(f"⚠ old sessions: {error}"))
+            except Exception as error:  # noqa: BLE001  # whatever it is, tried again in an hour
+                told = error if isinstance(error, ClewError) else repr(error)
+                note(printable(f"⚠ old sessions: {told}"))
             if stopped.wait(RETENTION_S):
                 return
 
@@ -134,18 +135,37 @@ def _retention(retire: Callable[[], None], note: Callable[[str], None]) -> Itera
 def _tokens(file: Path | None, term: Terminal) -> dict[str, str]:
     """Return the workspace of each token: from a file, from CLEW_TOKEN, or one made for this run."""
     if file is not None:
-        try:
-            text = json.loads(file.read_text(encoding="utf-8"))
-        except ValueError as cause:
-            raise InputError(f"{file} is not JSON", 'write {"WORKSPACE": "TOKEN", …}') from cause
-        tokens = {str(token): str(name) for name, token in text.items()} if isinstance(text, dict) else {}
+        tokens = _tokens_of(file)
+    elif given := os.environ.get("CLEW_TOKEN"):
+        tokens = {given: "local"}
     else:
-        token = os.environ.get("CLEW_TOKEN") or secrets.token_urlsafe(32)
-        if "CLEW_TOKEN" not in os.environ:
-            term.note(escaped(f"token of the workspace local, for this run: {token}"))
+        token = secrets.token_urlsafe(32)
+        term.note(escaped(f"token of the workspace local, for this run: {token}"))
         tokens = {token: "local"}
     if not tokens or any(len(token) < SHORTEST_TOKEN for token in tokens):
         raise InputError(
             "a token is missing or too short", f"use at least {SHORTEST_TOKEN} characters for each workspace"
         )
+    return tokens
+
+
+def _tokens_of(file: Path) -> dict[str, str]:
+    """Return the workspace of each token in a file."""
+    advice = 'write {"WORKSPACE": "TOKEN", …}'
+    try:
+        given = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as cause:
+        raise InputError(f"{file} is not JSON", advice) from cause
+    if not isinstance(given, dict):
+        raise InputError(f"{file} is not a JSON object", advice)
+    tokens: dict[str, str] = {}
+    for name, token in given.items():
+        if not isinstance(token, str):
+            raise InputError(f"the token of the workspace {name} in {file} is not a string", advice)
+        if token in tokens:
+            raise InputError(
+                f"the workspaces {tokens[token]} and {name} have the same token in {file}",
+                "give each its own: a token decides whose data a request sees",
+            )
+        tokens[token] = name
     return tokens
