@@ -155,6 +155,35 @@ def test_of_blocks_that_differ_in_some_lines_those_lines_stay():
     assert shown.endswith("\n 6 fail")
 
 
+BLOCKS = [
+    line
+    for n in range(8)
+    for line in (f"src/{n}.test.ts:", "# Unhandled error between tests", f"error: no module {n}", "-" * 31)
+]
+
+
+def test_lines_that_are_left_out_have_a_note_if_the_first_of_them_must_stay():
+    text = "\n".join(["-" * 31, *BLOCKS])
+    assert "in all; of the others what differs:]" in folded(text)[0]
+    second = text.index("-" * 31, 31)
+    for at in (second, text.index("# Unhandled", second)):
+        shown, ((start, end),) = folded(text, [(at, at + 20)])
+        assert shown[start:end] == text[at : at + 20]
+        assert shown.count("in all; of the others what differs:]") == 1
+
+
+def test_many_groups_of_similar_blocks_take_linear_time():
+    def seconds(groups: int) -> float:
+        block = [f"{line} {{0}}" if "src" not in line else line for line in BLOCKS]
+        text = "\n".join("\n".join(block).format(n) for n in range(groups))
+        start = time.process_time()
+        folded(text)
+        return time.process_time() - start
+
+    seconds(10)
+    assert seconds(1_600) < 16 * max(seconds(200), 0.005)
+
+
 def test_rows_of_data_are_not_blocks():
     rows = "\n".join(f'{{\n  "name": "row {n}",\n  "type": "file",\n}},' for n in range(40))
     assert folded(rows)[0] == rows

@@ -12,7 +12,7 @@ If only some lines of each round are the same, the others of each stay.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -49,6 +49,8 @@ class Removal(NamedTuple):
     note: str = ""
     round: int = 0
     """Characters of a round if all of this repeats the round before it; otherwise 0."""
+    continues: bool = False
+    """Whether the note of the removal before it stands for it, too."""
 
 
 def folded(text: str, protected: Sequence[Span] = ()) -> tuple[str, list[Span]]:
@@ -58,11 +60,8 @@ def folded(text: str, protected: Sequence[Span] = ()) -> tuple[str, list[Span]]:
     """
     has_colours = "\x1b" in text and not _tells_by_colour(text)
     colours = (Removal(*one.span()) for one in COLOUR.finditer(text)) if has_colours else ()
-    removals = sorted(
-        one
-        for one in chain(_rounds(text), _frames(text) if _SPINNER.search(text) else (), colours)
-        if not any(_meet(one, _in_first_round(one, span, text)) for span in protected)
-    )
+    frames = _frames(text) if _SPINNER.search(text) else ()
+    removals = sorted(_allowed(chain(_rounds(text), frames, colours), protected, text))
     for one in removals:
         protected = [_in_first_round(one, span, text) for span in protected]
     pieces: list[str] = []
@@ -83,6 +82,16 @@ def folded(text: str, protected: Sequence[Span] = ()) -> tuple[str, list[Span]]:
 def _tells_by_colour(text: str) -> bool:
     """Whether only colours tell what a diff removes from what it adds, as in ``git diff --color-words``."""
     return diff_start(text) >= 0 and _CHANGED_LINE.search(text) is None
+
+
+def _allowed(removals: Iterable[Removal], protected: Sequence[Span], text: str) -> Iterator[Removal]:
+    """Yield the removals that meet no protected span; a note goes to the first of its group that is left."""
+    note = ""
+    for one in removals:
+        note = one.note or (note if one.continues else "")
+        if not any(_meet(one, _in_first_round(one, span, text)) for span in protected):
+            yield one._replace(note=note)
+            note = ""
 
 
 def _meet(removal: Removal, span: Span) -> bool:
@@ -129,7 +138,7 @@ def _rounds(text: str) -> Iterator[Removal]:
         if LEAST_SIMILAR <= length <= LONGEST_CYCLE and again[i + length] == i + 2 * length:
             rounds, same = _similar_rounds(lines, again, i)
             if same:
-                yield from _same_lines(lines, i, at, same, rounds)
+                yield from _same_lines(lines, i, at, same, rounds, len(text))
                 at += sum(map(len, lines[i : i + length * rounds])) + length * rounds
                 i += length * rounds
                 continue
@@ -189,14 +198,17 @@ def _similar_rounds(lines: Sequence[str], again: Sequence[int], start: int) -> t
 
 
 def _same_lines(
-    lines: Sequence[str], start: int, at: int, same: Sequence[bool], rounds: int
+    lines: Sequence[str], start: int, at: int, same: Sequence[bool], rounds: int, size: int
 ) -> Iterator[Removal]:
-    """Yield the lines of rounds after the first that are the same; the first begins at an offset."""
-    length, size = len(same), sum(map(len, lines)) + len(lines) - 2
+    """Yield the lines of rounds after the first that are the same.
+
+    The first begins at the offset ``at`` of a text with ``size`` characters.
+    """
+    length = len(same)
     note = f"[the {length} lines above, {rounds:,} times in all; of the others what differs:]\n"
     for i in range(start, start + length * rounds):
         end = at + len(lines[i]) + 1
         if i >= start + length and same[(i - start) % length]:
-            yield Removal(at, min(end, size), note)
+            yield Removal(at, min(end, size), note, continues=not note)
             note = ""
         at = end
