@@ -167,6 +167,17 @@ def test_what_cannot_be_wrapped_is_said():
         assert clew.wrap(client).messages.create(messages=[]) == {"messages": []}
 
 
+def test_what_is_set_is_set_in_the_client():
+    with anthropic.Anthropic(api_key="old") as inner:
+        client = clew.wrap(inner)
+        client.api_key = "new"
+        assert (inner.api_key, client.api_key) == ("new", "new")
+        client.messages.note = 1
+        assert inner.messages.note == 1
+        del client.messages.note
+        assert not hasattr(inner.messages, "note")
+
+
 def test_openai_chat(server, opened):
     _, client = clients(server, opened)
     asked = {**GPT, "messages": chat_list()}

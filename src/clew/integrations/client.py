@@ -31,6 +31,8 @@ _RESOURCES = ("messages", "completions", "responses")
 """Attributes whose methods send messages."""
 _STORED = ("previous_response_id", "conversation", "thread")  # the provider adds earlier messages itself
 _FIXED = ("tools", "instructions")  # sent with every request in addition to the messages
+_OWN = ("_inner", "_path", "fitting")
+"""Attributes of the wrapper; the others are the client's."""
 _REPLY = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 """Parameters that limit the reply."""
 MOST_REPLY = 0.5
@@ -52,7 +54,7 @@ def wrap(client: Client, **options: Unpack[FittingOptions]) -> Client:
 
 
 class _Wrapped:
-    """Wraps a client or one of its resources; other attributes are passed through."""
+    """Wraps a client or one of its resources; other attributes are read and set there."""
 
     def __init__(self, inner: Any, fitting: Fitting, path: tuple[str, ...] = ()) -> None:  # noqa: ANN401
         self._inner, self._path, self.fitting = inner, path, fitting
@@ -70,6 +72,15 @@ class _Wrapped:
             told = f"clew does not compact what {'.'.join(path)} sends: {kind} is no class of the SDK"
             warnings.warn(told, RuntimeWarning, stacklevel=2)
         return result
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in _OWN:
+            super().__setattr__(name, value)
+        else:
+            setattr(self._inner, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._inner, name)
 
     def __enter__(self) -> _Wrapped:
         self._inner.__enter__()
