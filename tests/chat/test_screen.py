@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from clew.chat import (
     TurnStopped,
     ViewCompacted,
 )
-from clew.cli.chat_terminal import InputLines, Screen, _block_end, completed
+from clew.cli.chat_terminal import InputLines, MarkdownBlocks, Screen, completed
 from clew.cli.terminal import Terminal
 from clew.errors import ModelFailed
 from clew.message import Trust
@@ -76,10 +77,34 @@ def test_at_a_terminal_markdown_is_rendered_block_by_block():
     assert told.split() == ["bold", "one", "•", "item"]
 
 
-def test_a_fence_is_never_cut():
-    assert _block_end("```\na\n\nb") is None
-    assert _block_end("```\na\n\nb\n```\n\nmore") == 14
-    assert _block_end("one\n\ntwo") == 5
+FENCES = [
+    "```\na\n\nb\n```\n\n",
+    "````md\n```\na\n```\n\nb\n````\n\n",
+    "1. one:\n   ```\n   a\n\n   b\n   ```\n\n",
+    "- ~~~ py\n  a\n\n  ```\n\n  b\n  ~~~~\n\n",
+    "```\n    ```\n\n    ```\n```\n\n",
+    "```inline``` code\n\n",
+    "one\ntwo\n\n",
+]
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_a_reply_is_cut_at_blank_lines_but_never_in_a_fence(size: int):
+    blocks, text = MarkdownBlocks(), "".join([*FENCES, "```\na\n\nb"])
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    assert [block for piece in pieces for block in blocks.add(piece)] == FENCES
+    assert (blocks.take(), blocks.take()) == ("```\na\n\nb", "")
+
+
+def test_each_line_of_a_long_fence_is_read_once():
+    def seconds(lines: int) -> float:
+        blocks, text = MarkdownBlocks(), "```\n" + "some code of a line\n\n" * lines
+        start = time.process_time()
+        for at in range(0, len(text), 4):
+            assert not list(blocks.add(text[at : at + 4]))
+        return time.process_time() - start
+
+    assert seconds(4_000) < 20 * max(seconds(1_000), 0.005)
 
 
 def test_lines_of_code_that_the_offline_model_quotes_stay_lines(tmp_path: Path):

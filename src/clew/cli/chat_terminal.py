@@ -124,7 +124,10 @@ def _history() -> Path:
 
 WIDTH = 100
 """Characters shown of a tool call's arguments and of its result."""
-_FENCE = re.compile(r"^(?:```|~~~)", re.M)
+_FENCE = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
+"""The beginning of a fence, also in the item of a list."""
+_DEEPEST = 3
+"""Columns by which the end of a fence may be indented deeper than its beginning, as CommonMark has it."""
 
 
 class Screen:
@@ -136,7 +139,7 @@ class Screen:
         self._console: Console = term.console()
         self._term = term
         self._is_tty = is_tty
-        self._pending = ""
+        self._blocks = MarkdownBlocks()
         self._open = False
         """Part of a reply is on the current line, so the next notice needs a line break."""
 
@@ -206,9 +209,7 @@ class Screen:
             self._term.out.flush()
             self._open = True
             return
-        self._pending += delta.text
-        while (cut := _block_end(self._pending)) is not None:
-            block, self._pending = self._pending[:cut], self._pending[cut:]
+        for block in self._blocks.add(delta.text):
             self._render(block)
 
     def settle(self) -> None:
@@ -217,9 +218,7 @@ class Screen:
             self._term.out.write("\n")
             self._term.out.flush()
             self._open = False
-        if self._pending.strip():
-            self._render(self._pending)
-        self._pending = ""
+        self._render(self._blocks.take())
 
     def _render(self, block: str) -> None:
         if block.strip():
@@ -258,11 +257,42 @@ def rows(event: ChatEvent) -> Iterator[ScreenRow]:
             yield ScreenRow(text)
 
 
-def _block_end(text: str) -> int | None:
-    """Return where the first Markdown block ends, None if it may be incomplete. Fences are never split."""
-    start = 0
-    while (blank := text.find("\n\n", start)) >= 0:
-        if len(_FENCE.findall(text[:blank])) % 2 == 0:
-            return blank + 2
-        start = blank + 2
-    return None
+class MarkdownBlocks:
+    """Splits Markdown that arrives in pieces into its blocks, each as soon as it is complete.
+
+    A blank line ends a block, but not in a fence. Every line is read once.
+    """
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._rest = ""
+        """The last line, to which more may be added."""
+        self._fence: tuple[str, int] | None = None
+        """The characters that opened a fence, and their column; None outside of one."""
+
+    def add(self, text: str) -> Iterator[str]:
+        """Add a piece; yield the blocks that it completes."""
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            self._lines.append(f"{line}\n")
+            if self._fence is None:
+                opened = _FENCE.match(line)
+                self._fence = (opened[1], opened.start(1)) if opened else None
+            elif _closes(line, *self._fence):
+                self._fence = None
+            if not line and self._fence is None:
+                yield "".join(self._lines)
+                self._lines.clear()
+
+    def take(self) -> str:
+        """Return what is left at the end, and start anew."""
+        text = "".join([*self._lines, self._rest])
+        self._lines, self._rest, self._fence = [], "", None
+        return text
+
+
+def _closes(line: str, fence: str, column: int) -> bool:
+    """Return True if a line ends a fence: with as many of its characters or more, and nothing else."""
+    marks = line.strip()
+    is_indented = len(line) - len(line.lstrip()) > column + _DEEPEST
+    return len(marks) >= len(fence) and not marks.strip(fence[0]) and not is_indented
