@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clew.ledger import announcements, decision_phrases, goal, spoken_choices
 from clew.ledger.phrases import Phrases, is_foreign, sentence_around, sentences_with
+from clew.message import Trust
 from clew.message.text import AnyCasePattern
+from clew.rules.speech import ASSISTANT, USER, Utterance
 from tests.conftest import tries
 
 
@@ -51,7 +55,9 @@ def test_code_and_quotations_are_foreign(text):
 
 def test_a_sentence_is_found_once_and_only_in_lines_with_a_sign():
     text = "We use tabs and use them. No.\nwe USE spaces\nuse it"
-    found = [text[start:end] for start, end in sentences_with(AnyCasePattern(r"\buse\b"), ["We", "it"], text)]
+    found = [
+        text[start:end] for start, end in sentences_with(AnyCasePattern(r"\buse\b"), ["tabs", "it"], text)
+    ]
     assert found == ["We use tabs and use them.", "use it"]
 
 
@@ -75,14 +81,51 @@ SAID = (
 )
 
 
+PREFILTERS = [
+    (decision_phrases._BY_USER, decision_phrases._PHRASES_OF_USER, decision_phrases._SIGNS_OF_USER),
+    (
+        decision_phrases._BY_ASSISTANT,
+        decision_phrases._PHRASES_OF_ASSISTANT,
+        decision_phrases._SIGNS_OF_ASSISTANT,
+    ),
+    (spoken_choices._CHOOSES, spoken_choices._WORDS, spoken_choices._SIGNS),
+    (announcements._PROMISE, announcements._PROMISE_PHRASES, announcements._PROMISE_SIGNS),
+]
+PRINTABLE = st.characters(min_codepoint=32, max_codepoint=126)
+
+
 @settings(max_examples=tries(100, 500))
 @given(st.lists(st.sampled_from(SAID.split(" ")), max_size=14).map(" ".join))
 def test_what_a_pattern_finds_its_phrases_may_hold(text):
-    for pattern, phrases in (
-        (decision_phrases._BY_USER, decision_phrases._PHRASES_OF_USER),
-        (decision_phrases._BY_ASSISTANT, decision_phrases._PHRASES_OF_ASSISTANT),
-        (spoken_choices._CHOOSES, spoken_choices._WORDS),
-        (announcements._PROMISE, announcements._PROMISE_PHRASES),
-        (goal._DONE, goal._DONE_WORDS),
-    ):
+    for pattern, phrases, _ in (*PREFILTERS, (goal._DONE, goal._DONE_WORDS, ())):
         assert not pattern.search(text) or phrases.may_match(text)
+
+
+@pytest.mark.parametrize("prefilter", PREFILTERS)
+@settings(max_examples=tries(150, 2_000))
+@given(data=st.data())
+def test_whatever_a_pattern_finds_passes_its_prefilters(prefilter, data):
+    pattern, phrases, signs = prefilter
+    compiled = re.compile(pattern.pattern, pattern._lower.flags)
+    found = compiled.search(data.draw(st.from_regex(compiled, alphabet=PRINTABLE)))
+    text = re.sub(" +", " ", found[0]) if found else ""  # signs have single spaces
+    if pattern.search(text):
+        assert phrases.may_match(text.upper())
+        assert any(sign in text.lower() for sign in signs)
+
+
+@pytest.mark.parametrize(
+    ("speaker", "text"),
+    [
+        (USER, "Take the second one please."),
+        (USER, "Do number 2 for the server."),
+        (USER, "CORRECTION: the port is 8080."),
+        (USER, "İstanbul: use tabs INSTEAD OF spaces here."),
+        (USER, "Entschieden ist nichts.\nENTSCHEIDUNG: Wir nehmen Postgres."),
+        (ASSISTANT, "**Chosen approach**: keep the old parser."),
+        (ASSISTANT, "The BEST approach is TO keep the parser simple."),
+    ],
+)
+def test_a_decision_is_found_in_any_case(speaker, text):
+    ((start, end),) = decision_phrases.decisions_in(Utterance(speaker, text, Trust.USER, "m1", 0))
+    assert text[start:end] in text.splitlines()[-1]

@@ -188,7 +188,7 @@ _PROMISE_PHRASES = Phrases(
 )
 """The words that each announcement has, as a prefilter."""
 _PROMISE_SIGNS = (
-    *("next", "Next", "hen I", "hen,", "hen we", "ll then", "fter that", "fterwards", "nce ", "emaining"),
+    *("next", "hen i", "hen,", "hen we", "ll then", "fter that", "fterwards", "nce ", "emaining"),
     *("till to", "till open", "till left", "o do next", "ollow-up", "ollowup", " later", " tomorrow"),
 )
 """Substrings of which every announcement contains at least one, as a prefilter."""

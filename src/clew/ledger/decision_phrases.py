@@ -35,7 +35,7 @@ def decisions_in(utterance: Utterance) -> list[tuple[int, int]]:
     else:
         phrases, signs, pattern = _PHRASES_OF_ASSISTANT, _SIGNS_OF_ASSISTANT, _BY_ASSISTANT
     found = list(sentences_with(pattern, signs, text)) if phrases.may_match(text) else []
-    if utterance.speaker is USER and any(map(text.__contains__, _SIGNS_IN_OTHER_LANGUAGES)):
+    if utterance.speaker is USER and any(map(text.lower().__contains__, _SIGNS_IN_OTHER_LANGUAGES)):
         found += sentences_with(_IN_OTHER_LANGUAGES, _SIGNS_IN_OTHER_LANGUAGES, text)
     for start, end in spoken_choices(text) if utterance.speaker is USER else ():
         if not any(begin < end and start < stop for begin, stop in found):
@@ -77,7 +77,7 @@ _CORRECTION = r"""
     ^\W*(?:correction|korrektur|correcci[oó]n|rectification|correzione|correção)\b\W+\S
   | \bi\s+(?:actually\s+)?meant\s+\S
   | \b(?:is|are|should\s+be|must\s+be)\s+(?:now\s+)?[^.!?,;\n]{1,60},\s+(?:and\s+)?not\s+\S
-  | \b(?:has|have|was|were)?\s*(?:moved|renamed|changed|switched)\s+(?:from\s+\S+\s+)?to\s+\S
+  | \b(?:(?:has|have|was|were)\s+)?(?:moved|renamed|changed|switched)\s+(?:from\s+\S+\s+)?to\s+\S
 """
 """A correction or a change of fact: it overrides what was said before."""
 _ANNOUNCED = r"""
@@ -120,8 +120,8 @@ _BY_USER = AnyCasePattern(
     (?!to\s+know|you\s+to)
     (?:option|the\s+(?:first|second|third|last|idea)|\w+ing\b|\#?\d|to\s+(?:use|go|keep|have)|approach)
   | {_ANNOUNCED}
-  | \bwe[’']?(?:ll|\s+will)\s+{_CHOOSE}\b
-  | ^\s*(?:\d+[.)]\s*)?(?:option|approach|variant|choice)\s*\#?\s*(?:\d+|[a-d])\b
+  | \bwe(?:[’']ll|\s+will)\s+{_CHOOSE}\b
+  | ^\s*(?:\d+[.)]\s*)?(?:option|approach|variant|choice)(?:\s*\#?\s*\d+|\s+\#?[a-d])\b
   | \b(?:do|take|use|pick|choose|prefer)\s+
     (?:option|approach|variant|number|the\s+(?:first|second|third|last)\s+(?:one|option|approach))\b
   | \buse\s+\S.{{1,60}}?\s+(?:instead\s+of|rather\s+than|over)\s
@@ -177,16 +177,16 @@ _BY_ASSISTANT = AnyCasePattern(
 )
 """A decision of the model: "I'll keep the old API because it is public", "The best fix is to …"."""
 _NOT_YET = lazy_pattern(
-    r"[?？]\s*$|^(?:if|when|should|would|could|do|does|can|what|how|why)\b"
+    r"[?？]\s*$|^(?:if|when|should|would|could|do\s+(?:i|you|we|they|these|those)|does|can|what|how|why)\b"
     r"|\bor\s+(?:should|do|would)\s+(?:i|we)\b|\bif you(?:[’']d)? (?:prefer|want|like)",
     re.IGNORECASE,
 )
 """A question or a condition, which decides nothing: "Should we use Postgres?"."""
 _SIGNS_OF_USER = _alternatives(
     "et's|et’s|lets |o with |oing with|ption|nstead|ather than|prefer|choose|chose|pick|pproach"
-    "|ecided|ecision|greed|ettled|pted for"
+    "|ecided|ecision|greed|ettled|pted "
     "|e're |e’re |e are |e use |e keep |e support |e target |e store |e drop "
-    "|'ll |’ll |we will| like |variant|choice|he first|he last| over "
+    "|'ll |’ll |we will| like | want to |variant|choice|he first|he second|he third|he last|number| over "
     "|orrection|orrektur|orrecci|ectification|orrezione|orreção| meant |, not |, and not |ed to |ed from "
 )
 """Substrings of which every decision of the user contains at least one, as a prefilter."""
@@ -198,7 +198,7 @@ _SIGNS_IN_OTHER_LANGUAGES = _alternatives(
 """Substrings of which every such announcement contains at least one, as a prefilter."""
 _SIGNS_OF_ASSISTANT = _alternatives(
     "decided|chose|opted|settled|picked|went with|ecision|oing with|nstead of|ather than|ecause"
-    "|since|so that|so we|so it|so the|to avoid|over the| is to |bably to |pproach:"
+    "|since|so that|so we|so it|so the|to avoid|over the| is to |bably to |hosen"
 )
 """Substrings of which every decision of the model contains at least one, as a prefilter."""
 _VERBS = (
@@ -222,7 +222,7 @@ _PHRASES_OF_USER = Phrases(
     ("number first second third last", "do take use pick choose prefer"),
     ("over", "use"),
     ("instead rather",),
-    ("correction korrektur correcci rectification correzione corre",),
+    ("correction korrektur correcci correccion rectification correzione corre",),
     ("meant", "i"),
     ("moved renamed changed switched", "to"),
     ("not", "is are be"),

@@ -66,12 +66,14 @@ def _words(text: str) -> list[bytes]:
 def sentences_with(pattern: AnyCasePattern, signs: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
     """Yield the span of each sentence in which a pattern matches, each once, in order.
 
-    Only lines that contain one of the signs are searched: finding a substring is cheap.
+    Only lines that contain one of the signs, which are in lower case, are searched: finding a substring is
+    cheap.
     """
     done = 0
     is_foreign_at = Foreign(text).holds
     compiled, searched = pattern.applied_to(text)
-    for line_start, line_end in _lines_with(signs, text):
+    lower = searched if searched is not text else in_lower_case(text)
+    for line_start, line_end in _lines_with(signs, lower):
         for match in compiled.finditer(searched, line_start, line_end):
             if match.start() < done or is_foreign_at(match.start()):
                 continue
@@ -79,6 +81,11 @@ def sentences_with(pattern: AnyCasePattern, signs: Iterable[str], text: str) -> 
             if end - start <= LONGEST_SENTENCE:
                 yield start, end
             done = end
+
+
+def in_lower_case(text: str) -> str:
+    """Return a text of the same length in lower case."""
+    return text.replace("İ", "i").lower()  # the one character that becomes two
 
 
 def _lines_with(signs: Iterable[str], text: str) -> list[tuple[int, int]]:

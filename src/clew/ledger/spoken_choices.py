@@ -86,7 +86,7 @@ _CHOOSES = AnyCasePattern(
       |do\s(?!it\b|this\b|that\b|these|those|the\s|a\s|an\s|so\b|some|another|one\b|both|all\b|\#|\d)\S+\s\w)\b
   | ^[\W\d]*(?:(?:yes|yeah|yup|ok|okay|no)\W+)?
       (?!\W*(?:i|that|this|it|all|everything|thanks?|you|no)\b)[^?\n,]{{3,90}}
-      \b(?:is|are)\s(?:fine|good\s+enough|enough|good|sufficient|acceptable|ok|okay|preferred)\b
+      \s(?:is|are)\s(?:fine|good\s+enough|enough|good|sufficient|acceptable|ok|okay|preferred)\b
       (?!\snow|\sbut|\s*\?)[^?\n]{{0,40}}$
   | \b(?:was|were|is|are)\s+supposed\s+to\s+be\s+\S
   | \b(?:call|name|refer\s+to)\s(?:it|this|that|them)\s(?:as\s)?["'“`\w]
@@ -107,9 +107,9 @@ _ASKS = lazy_pattern(
 """A question, a condition, a command of the program or a courtesy, which choose nothing."""
 _SIGNS = re.findall(
     r"[^|]+",
-    " not |nstead|ather |or now|only|no|No|NO|nah|Nah| but |on't|on’t|o not|of scope|esn't|esn’t|eeded"
-    "|ecessary| can | could | should |want| would |'d |’d |et's |et’s |ets | is | are |supposed|call|Call"
-    "|name|Name|efer to|card|Card|aypal|ayPal|ayment|isa |isa.|mex|ertificate",
+    " not |nstead|ather |or now|only|no|nah|but |on't|on’t|dont|o not|of scope|esn't|esn’t|esnt|eeded"
+    "|ecessary| can | could | should |want| would |'d |’d |et's |et’s |ets | is | are |supposed|call"
+    "|name|efer to|card|aypal|ayment|isa |isa.|mex|ertificate",
 )
 """Substrings of which every choice contains at least one, as a prefilter."""
 _WORDS = Phrases(
@@ -121,11 +121,14 @@ _WORDS = Phrases(
     ("instead rather scope supposed only",),
     ("desire interest intention",),
     ("now", "for"),
-    ("no nope nah", "should shouldn must need needs want use put keep make leave call name don do"),
-    ("but", "should must doesn need needs keep make use let lets without want leave skip don"),
-    ("don do", "want need care think have"),
+    (
+        "no nope nah",
+        "should shouldn shouldnt must need needs want use put keep make leave call name don dont do",
+    ),
+    ("but", "should must doesn doesnt need needs keep make use let lets without want leave skip don dont"),
+    ("don dont do", "want need care think have"),
     ("concerned worried interested targeting supporting changing building going", "not"),
-    ("doesn", "need"),
+    ("doesn doesnt", "need"),
     ("needed necessary", "should shouldn shouldnt"),
     (
         "ignore skip drop remove get leave keep assume live defer reuse stick not treat avoid",
