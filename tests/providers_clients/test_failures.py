@@ -62,6 +62,25 @@ def test_llama_cpp_gives_the_numbers_apart_from_the_words():
     assert (type(error), error.tokens, error.limit) == (ContextTooLong, 9_031, 8_192)
 
 
+@pytest.mark.parametrize(
+    ("body", "numbers"),
+    [
+        (
+            [{"error": {"message": "The input token count (1196265) exceeds the maximum (1048575)."}}],
+            (1_196_265, 1_048_575),
+        ),
+        (
+            {"error": "Bad Request", "message": "prompt is too long: 210000 tokens > 200000 maximum"},
+            (210_000, 200_000),
+        ),
+    ],
+)
+def test_a_request_is_too_long_in_bodies_of_other_shapes(body, numbers):
+    error = error_for_response(400, {}, body)
+    assert isinstance(error, ContextTooLong)
+    assert (error.tokens, error.limit) == numbers
+
+
 def test_one_request_larger_than_a_minutes_tokens_is_too_long_not_too_early():
     message = "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 50123."
     error = error_for_response(
@@ -87,7 +106,10 @@ def test_overload_is_known_by_its_name_whatever_the_status():
         ({"detail": "broken"}, "500: broken"),
         ({"error": {"code": 17, "message": ["odd"]}}, "500"),
         ("<html>\n  <b>Bad gateway</b>", "500: <html> <b>Bad gateway</b>"),
-        (["odd"], "500"),
+        (["odd"], "500: odd"),
+        (["odd", "even"], "500"),
+        ([{"error": {"code": 500, "message": "broken"}}], "500: broken"),
+        ({"error": "Bad Gateway", "message": "broken"}, "500: Bad Gateway: broken"),
         (None, "500"),
     ],
 )
@@ -109,6 +131,8 @@ def test_a_long_error_is_cut():
         ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
         ({"retry-after": "-3"}, 0.0),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after-ms": "nan", "retry-after": "1"}, 1.0),
         ({"retry-after": "Sun, 15 Nov 2026 10:00:30 GMT", "date": "Sun, 15 Nov 2026 10:00:00 GMT"}, 30.0),
         ({"retry-after": "Sun, 15 Nov 2026 10:00:30 GMT"}, None),
     ],

@@ -11,6 +11,7 @@ maximum" becomes ``ContextTooLong`` with both numbers.
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Collection, Mapping, Sequence
@@ -315,24 +316,32 @@ def safe_cause(cause: Exception, secret: str | None) -> Exception | None:
 
 
 def _read_error(body: object) -> ErrorBody:
-    """Read an error body: an object, its ``error`` field alone (as one SDK gives it), or plain text."""
+    """Read an error body: an object, also in a list, its ``error`` alone (of one SDK), or plain text."""
+    if isinstance(body, list) and len(body) == 1:  # as Gemini sends it
+        body = body[0]
     if not isinstance(body, dict):
         return ErrorBody(body if isinstance(body, str) else "")
     inner: Json = body.get("error", body)
     if not isinstance(inner, dict):
-        return ErrorBody(as_text(inner))
-    message = as_text(inner.get("message")) or as_text(inner.get("detail"))
+        about = _message_of(body)
+        return ErrorBody(": ".join(filter(None, (as_text(inner), about))), as_text(body.get("code")), body)
     code = as_text(inner.get("code")) or as_text(inner.get("type"))
-    return ErrorBody(message, code, inner)
+    return ErrorBody(_message_of(inner), code, inner)
+
+
+def _message_of(fields: JsonObject) -> str:
+    return as_text(fields.get("message")) or as_text(fields.get("detail"))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the provider's retry delay in seconds, given in milliseconds, seconds or as a date; or None."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         try:
-            return max(0.0, float(headers.get(name, "")) * scale)
+            seconds = float(headers.get(name, "")) * scale
         except ValueError:
             continue
+        if math.isfinite(seconds):
+            return max(0.0, seconds)
     from email.utils import parsedate_to_datetime  # imports sockets
 
     try:
