@@ -150,6 +150,20 @@ def test_a_change_of_tools_or_prompt_is_told_from_one_of_the_history():
     assert cause_of_miss(prompt, BEFORE).miss is Miss.SYSTEM
 
 
+def test_a_mark_inside_a_tool_result_is_no_change():
+    def result(**mark):
+        inner = [{"type": "text", "text": "ok", **mark}, "odd"]
+        block = {"type": "tool_result", "tool_use_id": "a", "content": inner}
+        return layout_of({"messages": [{"role": "user", "content": [block]}]}, "anthropic")
+
+    assert result().chain == result(cache_control={"type": "ephemeral"}).chain
+
+
+def test_another_format_is_not_called_another_model():
+    cause = cause_of_miss(BEFORE, replace(BEFORE, wire="openai"))
+    assert (cause.miss, cause.why) == (Miss.MODEL, "the format changed from anthropic to openai")
+
+
 def test_age_and_size_are_looked_at_when_nothing_changed():
     after = layout(LONGER, 1)
     old = CacheConditions(seconds_since=301)

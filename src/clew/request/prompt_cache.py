@@ -122,9 +122,17 @@ def _content(value: Json) -> list[Json]:
 
 
 def _text(value: Json) -> str:
-    if isinstance(value, dict) and "cache_control" in value:
-        value = {key: member for key, member in value.items() if key != "cache_control"}
+    if isinstance(value, dict) and ("cache_control" in value or isinstance(value.get("content"), list)):
+        value = _unmarked(value)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _unmarked(block: JsonObject) -> JsonObject:
+    """Return a block without its cache mark and those of the blocks in it, as a tool result has them."""
+    block = {key: member for key, member in block.items() if key != "cache_control"}
+    if isinstance(inner := block.get("content"), list):
+        block["content"] = [_unmarked(one) if isinstance(one, dict) else one for one in inner]
+    return block
 
 
 class Miss(StrEnum):
@@ -177,7 +185,9 @@ def cause_of_miss(before: RequestLayout | None, after: RequestLayout, life: Cach
     """Return why the second of two requests cannot read all of the first from the cache."""
     if before is None:
         return Cause(Miss.FIRST, "no earlier request is known")
-    if (before.wire, before.model) != (after.wire, after.model):
+    if before.wire != after.wire:
+        return Cause(Miss.MODEL, f"the format changed from {before.wire} to {after.wire}", 1)
+    if before.model != after.model:
         return Cause(Miss.MODEL, f"the model changed from {before.model or '?'} to {after.model or '?'}", 1)
     shared = before.shared(after)
     if shared < before.kept:
