@@ -98,7 +98,7 @@ def compaction_event(
 
 
 def changed_tools(plan: Plan, view: Sequence[Item]) -> list[str]:
-    """Return the tools whose calls or results a plan changes, most used first."""
+    """Return the tools whose calls or results a plan changes, most used first, then by name."""
     changed: set[str] = set()
     for operation in plan.operations:
         changed.update(operation.ids)
@@ -107,7 +107,7 @@ def changed_tools(plan: Plan, view: Sequence[Item]) -> list[str]:
     call_ids = {call.call_id for message in messages for call in message.calls}
     call_ids.update(result.call_id for message in messages for result in message.results)
     uses = Counter(names[call_id] for call_id in call_ids if call_id in names)
-    return [name for name, _ in uses.most_common()]
+    return sorted(uses, key=lambda name: (-uses[name], name))  # the counter has the order of a set
 
 
 def refusal_event(reason: str, trigger: str, state: State) -> Event:
