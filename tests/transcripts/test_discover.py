@@ -199,6 +199,18 @@ def test_titles_are_looked_up_only_for_the_sessions_that_are_taken(computer):
     assert next(sessions).title is None
 
 
+def test_an_id_is_a_files_name_without_its_endings():
+    names = (
+        "upgrade-to-3.11.md",
+        "upgrade-to-3.12.md",
+        "a-1.traj.json.zst",
+        "a.messages.json",
+        "rollout-b.jsonl",
+    )
+    ids = [file_id(Path("/home/me") / name) for name in names]
+    assert ids == ["upgrade-to-3.11", "upgrade-to-3.12", "a-1", "a", "b"]
+
+
 def test_hidden_files_of_two_projects_have_two_ids():
     ids = {file_id(Path(f"/home/me/{project}/.aider.chat.history.md")) for project in ("a/web", "b/web")}
     assert len(ids) == 2

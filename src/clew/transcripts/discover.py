@@ -246,14 +246,19 @@ def short_id(session_id: str, place: str, *, hashed: bool = False) -> str:
     return sha256(named).hexdigest()[:SHORT_ID_LENGTH]
 
 
+_ENDINGS = re.compile(r"(?:\.(?:jsonl?|md|ya?ml|txt|log|traj|messages|zst|gz|xz|bz2|zip|bak|db|sqlite))+\Z")
+"""Endings of the name of a session's file that say how it is written; "…upgrade-to-3.11.md" has one."""
+
+
 def file_id(path: Path) -> str:
     """Return the id in a session's file name: its UUID if it has one, else the name.
 
     A hidden file has the same name in every project: its folder and a hash of its path tell them apart.
     """
-    name = path.name.split(".")[0]
-    if not name:
+    name = path.name
+    if name.startswith("."):
         return f"{path.parent.name}-{sha256(os.fsencode(path)).hexdigest()[:SHORT_ID_LENGTH]}"
+    name = _ENDINGS.sub("", name)
     name = path.parent.name if name in _NAMED_BY_FOLDER else name
     match = _UUID.search(name)
     return match[0] if match else name.removeprefix("rollout-")
