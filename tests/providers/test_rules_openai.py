@@ -36,6 +36,10 @@ def tool(name="read", description=""):
     return {"type": "function", "function": {"name": name, "description": description}}
 
 
+def custom(name):
+    return {"type": "custom", "custom": {"name": name}}
+
+
 SOUND = {"type": "input_audio", "input_audio": {"data": "AAAA", "format": "mp3"}}
 TEXT = {"type": "text", "text": "hi"}
 
@@ -65,6 +69,17 @@ EXAMPLES = [
     Example("O2", body(user(), assistant(call()), user()), body(user(), assistant(call()), answer(), user())),
     Example("O2", body(user(), assistant(call())), body(user(), assistant(call()), answer())),
     Example("O3", body(user(), tools=[tool()] * 129), body(user(), tools=[tool()] * 128)),
+    Example(
+        "O2",
+        body(user(), assistant(call(), call()), answer()),
+        body(user(), assistant(call(), call()), answer(), answer()),
+    ),
+    Example(
+        "O1",
+        body(user(), {**user(), "tool_calls": [call()]}, answer()),
+        body(user(), assistant(call()), answer()),
+    ),
+    Example("O3", body(user(), tools=[custom("a.b")]), body(user(), tools=[custom("a-b")])),
     Example("O3", body(user(), tools=[tool("a.b")]), body(user(), tools=[tool("a-b")])),
     Example("O3b", body(user(), tools=[tool("a" * 65)]), body(user(), tools=[tool("a" * 64)])),
     Example(

@@ -76,11 +76,16 @@ def _unusable_tools(body: JsonObject) -> Iterator[RuleFinding]:
 
 def _names(body: JsonObject) -> Iterator[tuple[str, str]]:
     for i, tool in objects(body.get("tools")):
-        if isinstance(name := as_object(tool.get("function")).get("name"), str):
-            yield f"tools.{i}.function.name", name
+        yield from _names_of(f"tools.{i}", tool)
     for where, call in calls(body):
-        if isinstance(name := as_object(call.get("function")).get("name"), str):
-            yield f"{where}.function.name", name
+        yield from _names_of(where, call)
+
+
+def _names_of(where: str, holder: JsonObject) -> Iterator[tuple[str, str]]:
+    """Yield the names of a tool or call with their paths: of a function, or of a custom tool."""
+    for kind in ("function", "custom"):
+        if isinstance(name := as_object(holder.get(kind)).get("name"), str):
+            yield f"{where}.{kind}.name", name
 
 
 @RULES.add(
@@ -206,7 +211,8 @@ def _unexpected_answers(body: JsonObject) -> Iterator[RuleFinding]:
                     f"messages.{i}.tool_call_id", f"{text!r} is not in the tool_calls before it"
                 )
         else:
-            called = {as_text(call.get("id")) for _, call in objects(message.get("tool_calls"))}
+            made = objects(message.get("tool_calls")) if role == "assistant" else ()
+            called = {as_text(call.get("id")) for _, call in made}
 
 
 @RULES.add(
@@ -216,19 +222,21 @@ def _unexpected_answers(body: JsonObject) -> Iterator[RuleFinding]:
     "keep each call and all its answers together",
 )
 def _unanswered_calls(body: JsonObject) -> Iterator[RuleFinding]:
-    waiting: dict[str, str] = {}
+    waiting: list[tuple[str, str]] = []
     for i, role, message in messages(body):
         if role == "tool":
-            waiting.pop(as_text(message.get("tool_call_id")), None)
+            answered = as_text(message.get("tool_call_id"))
+            first = next((one for one in waiting if one[0] == answered), None)
+            waiting = [one for one in waiting if one is not first]
             continue
         yield from _unanswered_findings(waiting)
         calls = objects(message.get("tool_calls")) if role == "assistant" else ()
-        waiting = {as_text(call.get("id")): f"messages.{i}.tool_calls.{j}" for j, call in calls}
+        waiting = [(as_text(call.get("id")), f"messages.{i}.tool_calls.{j}") for j, call in calls]
     yield from _unanswered_findings(waiting)
 
 
-def _unanswered_findings(waiting: dict[str, str]) -> Iterator[RuleFinding]:
-    for call_id, where in waiting.items():
+def _unanswered_findings(waiting: list[tuple[str, str]]) -> Iterator[RuleFinding]:
+    for call_id, where in waiting:
         yield RuleFinding(where, f"tool call {call_id} is not answered by a tool message right after it")
 
 
