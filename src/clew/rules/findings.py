@@ -17,7 +17,7 @@ from clew.rules.codec import from_json, to_json
 from clew.rules.rule import Force, How, Kind, Reason, Rule, RuleRef, Scope, Span, Strength
 from clew.rules.speech import utterances
 
-FINDER = 16
+FINDER = 17
 """Version of the rule finder. Increment it with every change of what it finds or ends."""
 SPEAKERS = frozenset((Role.USER, Role.DEVELOPER, Role.SYSTEM))
 """Roles whose messages can state rules."""

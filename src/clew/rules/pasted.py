@@ -63,7 +63,7 @@ def is_status(line: str) -> bool:
 
 def printed_spans(text: str) -> list[tuple[int, int]]:
     """Return the spans of pasted output, from the first to the last recognised line."""
-    if text.count("\n") < _FEWEST_LINES:
+    if text.count("\n") + 1 < _FEWEST_LINES:
         return []
     return [(start, end) for start, end, sure, many in _runs(text) if sure > 1 and many >= _FEWEST_LINES]
 
