@@ -48,8 +48,8 @@ LINES = 8
 """Lines kept of each digest (chosen by hand)."""
 # Most useful in the long run first: goals and decisions before open items and next steps.
 _ORDER = (
-    ClaimKind.GOAL, ClaimKind.DECISION, ClaimKind.FINDING, ClaimKind.REPORT, ClaimKind.USER, ClaimKind.ERROR,
-    ClaimKind.FACT, ClaimKind.ARTIFACT, ClaimKind.OPEN, ClaimKind.NEXT,
+    ClaimKind.INSTRUCTION, ClaimKind.GOAL, ClaimKind.DECISION, ClaimKind.FINDING, ClaimKind.REPORT,
+    ClaimKind.USER, ClaimKind.ERROR, ClaimKind.FACT, ClaimKind.ARTIFACT, ClaimKind.OPEN, ClaimKind.NEXT,
 )  # fmt: skip
 
 
