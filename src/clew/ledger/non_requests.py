@@ -132,6 +132,11 @@ THANKS = (
     r"|that(?:['’]s|\ is|\ was)\ (?:all|everything|(?:very\ )?helpful)(?:\ (?:for\ now|i\ need(?:ed)?))?"
     r"|vielen\ dank|schön|für\ (?:deine|ihre|eure)\ hilfe|beaucoup|muchas|grazie|mille|obrigad[oa]"
     r"|bedankt|dank\ je|wonderful|fantastic|bye|goodbye|you\ too|谢谢"
+    r"|thank(?:s|\ you)(?:\ (?:so|very)\ much)?\ for\ \w+ing"
+    r"(?:\ (?!and\b|now\b|then\b|but\b|please\b|can\b|could\b|so\ that\b)[\w'’]+){0,5}(?=\W*(?:[.!]|$))"
+    r"|i\ (?:don['’]t|do\ not)\ need\ anything(?:\ else)?(?:\ (?:right\ now|for\ now|today))?"
+    r"(?=\W*(?:[.!]|$))"
+    r"|das\ war['’]?s|das\ ist\ alles|c['’]est\ tout|(?:eso\ )?es\ todo|por\ todo"
 )
 """Thanks and goodbyes, beside the single words of both patterns that use it: "for your help"."""
 _EMPTY_WORDS = lazy_pattern(
