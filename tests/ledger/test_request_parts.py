@@ -502,3 +502,12 @@ def test_a_heading_over_a_list_later_in_a_message_is_no_request():
     text = "Please add:\n- search\n- Export formats:\n  - csv\n  - pdf"
     assert [part.text for part in request_parts(text, Cite("m1"), after=0)] == ["search"]
     assert [part.text for part in request_parts(text, Cite("m1"))] == ["search", "Export formats:"]
+
+
+def test_a_reported_request_is_closed_though_something_else_is_said_not_to_be_done():
+    said = (
+        user("Refund REF-20931."),
+        assistant("REF-20931 is refunded. I have not sent the e-mail yet."),
+        user("Book a room."),
+    )
+    assert [loop.text for loop in ledger_of(*said).loops.open] == ["Book a room."]

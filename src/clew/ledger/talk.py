@@ -46,6 +46,7 @@ from clew.ledger.questions import (
 )
 from clew.ledger.replies import is_refusal, is_report
 from clew.ledger.request_parts import request_parts
+from clew.ledger.request_words import verbs_of_work
 from clew.ledger.stems import stems
 from clew.ledger.tool_actions import CHANGING, ActionKind
 from clew.ledger.turns import is_acknowledgement
@@ -362,10 +363,15 @@ class Talk:
         return any(is_before(loop, report) and not may_be_answered(loop.text) for loop in asked)
 
     def _unfinished_by(self, said: DividedReply, cite: Cite) -> list[str]:
-        """Return the ids of the requests that a report may call unfinished, or that it says failed."""
+        """Return the ids of the requests that a report may call unfinished, or that it says failed.
+
+        Not those of which it names all words as done, and none as undone: "REF-1 is refunded. I have not
+        sent the e-mail yet."
+        """
         if not said.not_done and not said.failed:
             return []
-        named = stems(f"{said.not_done} {said.failed}")
+        undone = named = stems(f"{said.not_done} {said.failed}")
+        done = stems(said.done)
         must_name = self.put_off.speaks_of_any(said.not_done)
         if not said.not_done and not speaks_of_itself(said.failed):
             must_name, named = True, named - stems(said.done)
@@ -374,6 +380,7 @@ class Talk:
             for loop in self.open.values()
             if loop.kind is LoopKind.REQUEST and is_before(loop, cite) and not may_be_answered(loop.text)
             if not must_name or not named.isdisjoint(stems(loop.text))
+            if not _is_reported(stems(loop.text) - verbs_of_work(), done, undone)
         ]
 
     def _messages_waiting(self) -> set[str]:
@@ -515,6 +522,11 @@ class Talk:
             self.open[id_] = loop
         self._index(loop)
         return loop
+
+
+def _is_reported(words: frozenset[str], done: frozenset[str], undone: frozenset[str]) -> bool:
+    """Return True if all words of a request are named as done, and none as undone."""
+    return bool(words) and words <= done and words.isdisjoint(undone)
 
 
 def _main_part(loop: Loop) -> str:
