@@ -158,7 +158,7 @@ def test_no_command_shows_or_writes_a_secret_of_any_field(
 
 def test_no_event_of_a_session_holds_a_secret(home: Path) -> None:
     with SqliteStore(home / "log.db") as store, Session.open("s", store, window=20_000) as session:
-        session.project = f"/work/{KEY}"
+        session.project = f"/srv/{KEY}"
         session.set_model(f"openai/{KEY}")
         session.add(text_message(Role.USER, f"Fix it with {BOTH}."), about={"password": PASSWORD})
         session.checkpoint(f"rotated {BOTH}")

@@ -13,7 +13,7 @@ from clew.compaction.propose.focus import FOCUS_SHARE, Focus
 from clew.compaction.propose.guides import guides_in
 from clew.compaction.propose.line_kinds import FAILED
 from clew.compaction.propose.lines import Span
-from clew.compaction.propose.needs import of_running_work, told
+from clew.compaction.propose.needs import MOST_REPORTS, of_running_work, told
 from clew.compaction.propose.prune_calls import says_change
 from clew.compaction.propose.shrink_context import ExcerptSources, Folds
 from clew.compaction.propose.steps import WORTH_A_POINTER, Step, steps_of
@@ -48,8 +48,6 @@ THINKING_SHARE = 0.2
 say most of it. Chosen by hand."""
 MOST_THINKING = 0.5
 """Share of that room from which on all thinking leaves. Chosen by hand."""
-MOST_REPORTS = 4
-"""Last reports of other agents of which more stays; chosen by hand."""
 MOST_FOR_GUIDES = 120
 """Last messages among which texts that say how to work are looked for, and results that the next edits may
 need: it bounds the cost of a compaction."""

@@ -148,17 +148,6 @@ def _expected_whole(scene: Scene, start: int) -> set[Place]:
     return {*last.values()}
 
 
-def keeps_whole(plan: Plan, view: Sequence[Item], results: Collection[tuple[str, int]]) -> bool:
-    """Whether a plan shows these results of a view, each given by its message and part, as they are."""
-    changed = {name: op for op in plan.operations for name in op.ids} if results else {}
-    messages = {item.id: item.message for item in view} if results else {}
-    return all(
-        op is None or (isinstance(op, Shrink) and messages[name].parts[part] in op.message.parts)
-        for name, part in results
-        for op in (changed.get(name),)
-    )
-
-
 def shown_again(
     context: ShrinkContext, whole: Collection[Place], start: int = 0
 ) -> Iterator[tuple[Stub, set[Place]]]:
